@@ -1,0 +1,2 @@
+//! suanli
+fn main() {}
