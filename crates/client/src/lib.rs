@@ -1,1 +1,15 @@
-//! client
+//! The typed client of the HTTP API: one function for each operation.
+//!
+//! Every error is a [`base::Error`]: a refusal of the server keeps its cause,
+//! and whatever stands between (no connection, no answer, an answer that is not
+//! ours) becomes `unavailable` with a hint.
+
+mod calls;
+mod http;
+mod sse;
+mod stream;
+mod tls;
+
+pub use http::{Client, Key};
+pub use sse::EventStream;
+pub use stream::{Receiver, Sender, Stream, refused};

@@ -1,3 +1,8 @@
 //! The rental domain: pure types and rules, no clock, no I/O.
 
+pub mod catalogue;
 pub mod device;
+pub mod instance;
+pub mod name;
+pub mod resources;
+pub mod rules;

@@ -1,1 +1,113 @@
-//! store
+//! The only SQL of the product, for SQLite and PostgreSQL alike.
+//!
+//! Reads go to a pool. Writes go through [`Store::write`]: one transaction per
+//! call, tried again when the database asks for it; on SQLite all writes of the
+//! process share one connection and one commit where they arrive together.
+//!
+//! Invariant: no function here reads a clock. Instants come in as arguments.
+
+pub mod accounts;
+pub mod allocations;
+pub mod audit;
+pub mod events;
+mod fault;
+pub mod fleet;
+pub mod idempotency;
+pub mod incidents;
+pub mod instances;
+pub mod intents;
+pub mod lease;
+pub mod nodes;
+pub mod postings;
+pub mod prices;
+mod row;
+pub mod segments;
+pub mod users;
+mod write;
+
+use std::time::Duration;
+
+use base::{Error, Result};
+pub use fault::{Fault, Outcome};
+use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
+use sqlx::{AnyConnection, AnyPool};
+pub use write::{Store, Tx};
+
+/// Which database speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// One file, one process.
+    Sqlite,
+    /// Any number of processes.
+    Postgres,
+}
+
+/// Opens the database at `url` (`sqlite:///path/file.db` or `postgres://…`),
+/// making a SQLite file that is missing, and brings its schema up to date.
+///
+/// # Errors
+/// The database cannot be reached, or a migration fails.
+pub async fn open(url: &str) -> Result<Store> {
+    sqlx::any::install_default_drivers();
+    let dialect = match url.split_once(':').map(|(scheme, _)| scheme) {
+        Some("sqlite") => Dialect::Sqlite,
+        Some("postgres" | "postgresql") => Dialect::Postgres,
+        _ => {
+            return Err(Error::new(base::Cause::InvalidRequest, "the database address is not understood")
+                .hint("use sqlite:///path/to/file.db or postgres://user:password@host/name"));
+        }
+    };
+    let url = match dialect {
+        Dialect::Sqlite if !url.contains('?') => format!("{url}?mode=rwc"),
+        _ => url.to_owned(),
+    };
+    let options: AnyConnectOptions =
+        url.parse().map_err(|e: sqlx::Error| Error::from(Fault::from(e)).context("database address"))?;
+    let pool = AnyPoolOptions::new()
+        .max_connections(if dialect == Dialect::Sqlite { 4 } else { 16 })
+        .acquire_timeout(Duration::from_secs(10))
+        .after_connect(move |connection, _| Box::pin(prepare(connection, dialect)))
+        .connect_with(options.clone())
+        .await
+        .map_err(|e| Error::from(Fault::from(e)).context("opening the database"))?;
+    sqlx::migrate!("./migrations").run(&pool).await.map_err(|e| Error::internal(e).context("migrating"))?;
+    Ok(Store::new(pool, dialect, options))
+}
+
+async fn prepare(connection: &mut AnyConnection, dialect: Dialect) -> sqlx::Result<()> {
+    if dialect == Dialect::Sqlite {
+        // FULL: what was acknowledged survives a power cut; group commit pays for it.
+        for pragma in [
+            "PRAGMA journal_mode = WAL",
+            "PRAGMA synchronous = FULL",
+            "PRAGMA foreign_keys = ON",
+            "PRAGMA busy_timeout = 10000",
+            "PRAGMA cache_size = -65536",
+        ] {
+            sqlx::query(pragma).execute(&mut *connection).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The pool that reads go to.
+pub(crate) type Pool = AnyPool;
+
+/// What the running instances of an account have used beyond what is posted, up
+/// to `now`: proven or not, so that a start is never granted on money that is
+/// about to be spent.
+///
+/// # Errors
+/// The database's.
+pub async fn accounts_used(
+    db: &mut AnyConnection,
+    account: &base::AccountId,
+    now: base::Timestamp,
+) -> Outcome<base::Money> {
+    let mut used = base::Money::ZERO;
+    for segment in segments::unsettled_of(db, account).await? {
+        let until = segment.to.unwrap_or(now);
+        used = used.plus(billing::segment::due(segment.from, segment.rate, until, segment.posted)?)?;
+    }
+    Ok(used)
+}

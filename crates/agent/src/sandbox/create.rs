@@ -1,0 +1,202 @@
+//! Makes everything that a generation needs before it can start.
+
+use base::{Cause, Error, Result};
+use engine::InstanceSpec;
+
+use super::cgroup::Limits;
+use super::host::Isolation;
+use super::instance::Instance;
+use super::meta::{Meta, Phase};
+use super::{Sandbox, bwrap, etc_files, nodes, stale};
+use crate::files;
+
+/// Free space below which nothing new is begun: the agent's own state needs room too.
+const RESERVE_MIB: i64 = 16;
+/// User ids from the base upwards that the agent may hand out.
+const USERS: u32 = 65_536;
+
+impl Sandbox {
+    pub(super) async fn create_now(&self, spec: InstanceSpec) -> Result<()> {
+        let reference = &spec.instance;
+        if let Isolation::Refused(error) = &self.0.host.isolation {
+            return Err(error.clone());
+        }
+        let instance = self.slot(&reference.id);
+        let _op = instance.op.lock().await;
+        if let Some(tomb) = self.0.tombs.generation(&reference.id)
+            && tomb >= reference.generation
+        {
+            return Err(stale(tomb, reference.generation));
+        }
+        let before = instance.meta();
+        if let Some(known) = &before {
+            let generation = known.spec.instance.generation;
+            if generation > reference.generation {
+                return Err(stale(generation, reference.generation));
+            }
+            if generation == reference.generation {
+                match known.phase {
+                    Phase::Created | Phase::Starting | Phase::Running => return Ok(()),
+                    Phase::Creating => {}
+                    Phase::Stopping | Phase::Ended | Phase::Stopped => return Err(stale(generation, generation)),
+                }
+            }
+            if known.held {
+                // A newer holder takes over: what the older one left must end first.
+                self.tear_down(&instance, known).await?;
+            }
+        }
+        self.check_room(&spec, before.is_none())?;
+        let meta = self.claim(&instance, spec, before.as_ref())?;
+        match self.make(&instance, meta.clone()).await {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                self.undo(&instance, &meta, before).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// A promise of disk space that cannot be kept is not given.
+    fn check_room(&self, spec: &InstanceSpec, new: bool) -> Result<()> {
+        let stat = rustix::fs::statvfs(self.state_dir()).map_err(|e| Error::internal(format!("statvfs: {e}")))?;
+        let free = i64::try_from(stat.f_bavail.saturating_mul(stat.f_frsize) >> 20).unwrap_or(i64::MAX);
+        // What an existing instance has written already is part of its promise.
+        let needed = if new { spec.disk_mib.max(RESERVE_MIB) } else { RESERVE_MIB };
+        if free >= needed {
+            return Ok(());
+        }
+        Err(Error::new(Cause::DiskFull, format!("the node has {free} MiB of disk free; the instance needs {needed} MiB"))
+            .hint("free space on the node, or rent on another one"))
+    }
+
+    /// Takes cards, user and network block, all or none, before anything is made.
+    fn claim(&self, instance: &Instance, spec: InstanceSpec, before: Option<&Meta>) -> Result<Meta> {
+        self.0.cards.facts_of(&spec.devices)?;
+        let instances = self.instances();
+        let others: Vec<Meta> = instances.values().filter(|i| i.id != instance.id).filter_map(|i| i.meta()).collect();
+        for other in others.iter().filter(|m| m.held) {
+            if let Some(card) = other.spec.devices.iter().find(|d| spec.devices.contains(d)) {
+                return Err(Error::new(Cause::DeviceBusy, format!("card {card} is held by another instance"))
+                    .hint("wait until that instance has stopped")
+                    .context(format!("held by {}", other.spec.instance.id)));
+            }
+        }
+        let free = |taken: &dyn Fn(&Meta) -> u32, first: u32, count: u32, what: &str| {
+            (first..first.saturating_add(count)).find(|n| others.iter().all(|m| taken(m) != *n)).ok_or_else(|| {
+                Error::new(Cause::EngineFailed, format!("the node has no {what} left for another instance"))
+                    .hint("delete stopped instances")
+            })
+        };
+        let (uid, net_index) = match before {
+            Some(meta) => (meta.uid, meta.net_index),
+            None => (
+                free(&|m| m.uid, self.0.config.uid_base, USERS, "user id")?,
+                free(&|m| m.net_index, 0, self.0.host.network.capacity(), "network address")?,
+            ),
+        };
+        let meta = Meta {
+            spec,
+            uid,
+            net_index,
+            phase: Phase::Creating,
+            held: true,
+            init: None,
+            ready: None,
+            on_start_reported: false,
+            boot_id: self.0.evidence.boot_id().to_owned(),
+            notices: Vec::new(),
+        };
+        // Shown while the list is locked: nobody else can take the same card.
+        instance.set_meta(Some(meta.clone()));
+        Ok(meta)
+    }
+
+    /// Makes or completes the parts of a generation that do not outlive it, and the
+    /// renter's folders if they are missing.
+    pub(super) async fn make(&self, instance: &Instance, mut meta: Meta) -> Result<()> {
+        let folders = &instance.folders;
+        let owner = self.user_of(&meta);
+        let (outer, theirs) = match owner {
+            Some(uid) => (Some((0, uid)), Some((uid, uid))),
+            None => (None, None),
+        };
+        files::folder(&folders.root, 0o710, outer)?;
+        meta.phase = Phase::Creating;
+        meta.boot_id = self.0.evidence.boot_id().to_owned();
+        meta.notices.clear();
+        self.save(instance, &meta, true)?;
+        for folder in [folders.home(), folders.workspace()] {
+            files::folder(&folder, 0o700, theirs)?;
+        }
+        files::folder(&folders.opt(), 0o755, None)?;
+        files::folder(&folders.opt().join("lib"), 0o755, None)?;
+        files::replace(&folders.opt().join("guest"), b"", 0o644, false)?;
+        self.0.cards.write_instance_state(&folders.opt(), &meta.spec.devices)?;
+
+        let spec = &meta.spec;
+        let limits = Limits { cpus: spec.cpus, memory_mib: spec.memory_mib, processes: spec.max_processes };
+        let mut notices = self.0.host.cgroups.create(&meta.unit(), limits)?;
+        notices.extend(self.0.host.cgroups.notices().iter().cloned());
+        if spec.disk_mib > 0 {
+            notices.push(format!(
+                "disk use is not limited on this host: {} MiB were promised, and all instances share the node's disk",
+                spec.disk_mib
+            ));
+        }
+        if matches!(self.0.host.isolation, Isolation::Container) {
+            let network = &self.0.host.network;
+            network.needed()?;
+            if network.usable() {
+                network.create(&network.link(spec.instance.slug.as_str(), meta.net_index)?).await?;
+            }
+            notices.extend(network.notices().iter().cloned());
+            let cards = self.0.cards.facts_of(&spec.devices)?;
+            notices.extend(nodes::prepare(&folders.dev(), meta.uid, &cards)?.notices);
+            let slug = spec.instance.slug.as_str();
+            etc_files::write(&folders.etc(), slug, network.resolvers(), self.0.ld_cache.as_deref())?;
+        } else {
+            notices.push("NO ISOLATION: this instance runs as plain processes on the node".into());
+        }
+        notices.dedup();
+        meta.notices = notices;
+        meta.phase = Phase::Created;
+        self.save(instance, &meta, true)
+    }
+
+    /// Takes a failed creation back; data of earlier generations stay.
+    async fn undo(&self, instance: &Instance, meta: &Meta, before: Option<Meta>) {
+        if let Err(error) = self.release(meta).await {
+            tracing::error!(%error, id = %instance.id, "a failed creation could not be taken back wholly");
+        }
+        match before {
+            Some(mut old) => {
+                old.held = false;
+                old.init = None;
+                if !matches!(old.phase, Phase::Ended) {
+                    old.phase = Phase::Stopped;
+                }
+                if let Err(error) = self.save(instance, &old, true) {
+                    tracing::error!(%error, id = %instance.id, "the old state could not be written back");
+                    instance.set_meta(Some(old));
+                }
+            }
+            None => {
+                if let Err(error) = files::remove_folder(&instance.folders.root) {
+                    tracing::error!(%error, id = %instance.id, "the folder of a failed creation is left");
+                }
+                instance.set_meta(None);
+            }
+        }
+    }
+
+    /// The environment of everything inside.
+    pub(super) fn environment(&self, meta: &Meta) -> std::collections::BTreeMap<String, String> {
+        let fake = self.0.cards.fake_library().is_some();
+        let mut env = bwrap::environment(meta.spec.instance.slug.as_str(), &meta.spec.env, fake);
+        if fake && self.0.ld_cache.is_none() {
+            env.insert("LD_LIBRARY_PATH".into(), bwrap::FAKE_LIB.into());
+        }
+        env
+    }
+}

@@ -1,0 +1,331 @@
+//! The bill: a document over a month's postings, grouped by instance.
+//!
+//! Every line is rounded half-up to 0.01 for people; one rounding line carries
+//! the difference, so that the total is the ledger's to the micro-unit.
+
+mod text;
+
+use base::{AccountId, InstanceId, Money, Rate, Result, SegmentId, Span, Timestamp, time::month_bounds};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::Plan;
+use crate::segment::due;
+
+pub use text::render_text;
+
+/// What a segment is the time of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Item {
+    /// Cards, CPU and memory, ready to use.
+    Device,
+    /// Cards kept while stopped.
+    Hold,
+    /// System disk.
+    Disk,
+}
+
+/// A stretch in which the node or a card was lost, or nothing was proven.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LostTime {
+    /// Last proof of life before it.
+    pub from: Timestamp,
+    /// First proof of life after it; absent while it lasts.
+    pub to: Option<Timestamp>,
+    /// What was lost, in words.
+    pub why: String,
+}
+
+/// One segment, as the store knows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BillSegment {
+    /// Which segment.
+    pub id: SegmentId,
+    /// What it is the time of.
+    pub item: Item,
+    /// First billable moment.
+    pub from: Timestamp,
+    /// End; absent while it is open.
+    pub to: Option<Timestamp>,
+    /// Frozen price of an hour.
+    pub rate: Rate,
+    /// Version of the price book that it was frozen from.
+    pub price_version: String,
+    /// Serials (or UUIDs) of the cards held.
+    pub serials: Vec<String>,
+    /// Posted for it before this month.
+    pub posted_before: Money,
+    /// Posted for it with a time in this month.
+    pub posted: Money,
+    /// How far the node has proven itself, for what is not posted yet; `None`
+    /// when everything is posted.
+    pub proven_until: Option<Timestamp>,
+    /// What proved that the renter could use it.
+    pub evidence: Option<String>,
+    /// Why it ended, in words.
+    pub ended: Option<String>,
+}
+
+/// One instance with its segments in the month.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BillInstance {
+    /// Which instance.
+    pub id: InstanceId,
+    /// The renter's own name for it, or its slug.
+    pub name: String,
+    /// GPU model as people say it.
+    pub gpu: String,
+    /// Cards.
+    pub count: i64,
+    /// How it is paid.
+    pub plan: Plan,
+    /// Whether the cards are not real ones.
+    pub fake: bool,
+    /// Segments that touch the month, in any order.
+    pub segments: Vec<BillSegment>,
+    /// Lost time in the month.
+    pub lost: Vec<LostTime>,
+}
+
+/// A posting of the month that belongs to no segment: a top-up, credit or refund.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BillEntry {
+    /// When.
+    pub at: Timestamp,
+    /// For people.
+    pub what: String,
+    /// What it adds to the account's money; negative when it takes away.
+    pub amount: Money,
+}
+
+/// Everything that a bill is made from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BillInput {
+    /// Whose bill.
+    pub account: AccountId,
+    /// IANA time zone in which months begin and times are shown.
+    pub zone: String,
+    /// Currency of every amount.
+    pub currency: String,
+    /// `2026-03`, in `zone`.
+    pub month: String,
+    /// When the bill is made.
+    pub as_of: Timestamp,
+    /// Instances with time in the month.
+    pub instances: Vec<BillInstance>,
+    /// Other postings of the month.
+    pub entries: Vec<BillEntry>,
+}
+
+/// One line: a segment's part in the month.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BillLine {
+    /// What it is the time of.
+    pub item: Item,
+    /// Begin of the part in this month.
+    pub from: Timestamp,
+    /// End of the part in this month; absent when it goes on.
+    pub to: Option<Timestamp>,
+    /// How long it was billed, microseconds.
+    pub billed: Span,
+    /// Frozen price of an hour.
+    pub rate: Rate,
+    /// Serials (or UUIDs) of the cards.
+    pub serials: Vec<String>,
+    /// How it is paid.
+    pub plan: Plan,
+    /// Rounded half-up to 0.01.
+    pub amount: Money,
+    /// To the micro-unit.
+    pub exact: Money,
+    /// Whether a part is not posted yet, so the amount can still grow.
+    pub so_far: bool,
+    /// The facts behind the line.
+    pub explain: Explain,
+}
+
+/// What a line opens to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Explain {
+    /// Which segment.
+    pub segment: SegmentId,
+    /// Version of the price book.
+    pub price_version: String,
+    /// The arithmetic, in words.
+    pub arithmetic: String,
+    /// What proved that the renter could use it.
+    pub evidence: Option<String>,
+    /// Why it ended, in words.
+    pub ended: Option<String>,
+}
+
+/// The lines of one instance.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BillGroup {
+    /// Which instance.
+    pub instance: InstanceId,
+    /// The renter's own name for it, or its slug.
+    pub name: String,
+    /// GPU model as people say it.
+    pub gpu: String,
+    /// Cards.
+    pub count: i64,
+    /// Whether the cards are not real ones.
+    pub fake: bool,
+    /// Oldest first.
+    pub lines: Vec<BillLine>,
+    /// Time that was not billed because something of ours was lost.
+    pub lost: Vec<LostTime>,
+    /// Sum of the rounded lines.
+    pub amount: Money,
+}
+
+/// A month's bill.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Bill {
+    /// Whose bill.
+    pub account: AccountId,
+    /// IANA time zone in which the month begins and times are shown.
+    pub zone: String,
+    /// Currency of every amount.
+    pub currency: String,
+    /// `2026-03`.
+    pub month: String,
+    /// First moment of the month.
+    pub from: Timestamp,
+    /// First moment of the next.
+    pub to: Timestamp,
+    /// When the bill was made.
+    pub as_of: Timestamp,
+    /// By instance, oldest first.
+    pub groups: Vec<BillGroup>,
+    /// Sum of the rounded lines.
+    pub lines_total: Money,
+    /// `total` less `lines_total`.
+    pub rounding: Money,
+    /// What the month costs, to the micro-unit: posted and so far.
+    pub total: Money,
+    /// `total` rounded half-up to 0.01.
+    pub total_rounded: Money,
+    /// What of `total` is in the ledger.
+    pub posted: Money,
+    /// What of `total` is not posted yet.
+    pub so_far: Money,
+    /// Top-ups, credits and refunds of the month; no part of `total`.
+    pub entries: Vec<BillEntry>,
+    /// Their sum.
+    pub entries_total: Money,
+}
+
+impl Bill {
+    /// Makes the bill of a month.
+    ///
+    /// # Errors
+    /// `invalid-request` for a month or zone that does not exist,
+    /// `invalid-amount` when a sum is too large to count.
+    pub fn new(input: BillInput) -> Result<Self> {
+        let (from, to) = month_bounds(&input.month, &input.zone)?;
+        let (mut groups, mut posted, mut so_far) = (Vec::new(), Money::ZERO, Money::ZERO);
+        let mut instances = input.instances;
+        instances.sort_by_key(|i| (i.segments.iter().map(|s| s.from).min(), i.id.clone()));
+        for mut instance in instances {
+            instance.segments.sort_by_key(|s| (s.from, s.item, s.id.clone()));
+            let mut lines = Vec::new();
+            for segment in &instance.segments {
+                let Some((line, open)) = line(segment, instance.plan, from, to)? else { continue };
+                posted = posted.plus(segment.posted)?;
+                so_far = so_far.plus(open)?;
+                lines.push(line);
+            }
+            if lines.is_empty() {
+                continue;
+            }
+            let amount = Money::sum(lines.iter().map(|l| l.amount))?;
+            let mut lost = instance.lost;
+            lost.sort_by_key(|l| l.from);
+            let BillInstance { id, name, gpu, count, fake, .. } = instance;
+            groups.push(BillGroup { instance: id, name, gpu, count, fake, lines, lost, amount });
+        }
+        let lines_total = Money::sum(groups.iter().map(|g| g.amount))?;
+        let total = posted.plus(so_far)?;
+        let mut entries = input.entries;
+        entries.sort_by_key(|e| e.at);
+        Ok(Self {
+            account: input.account,
+            zone: input.zone,
+            currency: input.currency,
+            month: input.month,
+            from,
+            to,
+            as_of: input.as_of,
+            groups,
+            lines_total,
+            rounding: total.minus(lines_total)?,
+            total,
+            total_rounded: total.rounded_to_cents(),
+            posted,
+            so_far,
+            entries_total: Money::sum(entries.iter().map(|e| e.amount))?,
+            entries,
+        })
+    }
+}
+
+/// A segment's line in the month `[from, to)` and how much of it is not posted;
+/// `None` when the segment lies outside and nothing was posted for it.
+fn line(segment: &BillSegment, plan: Plan, from: Timestamp, to: Timestamp) -> Result<Option<(BillLine, Money)>> {
+    let begin = segment.from.max(from);
+    // What is open has been lived through only as far as it is proven.
+    let lived = [segment.to, segment.proven_until].into_iter().flatten().min();
+    let until = lived.unwrap_or(begin).min(to).max(begin);
+    let outside = segment.from >= to || segment.to.is_some_and(|end| end <= from && end > segment.from);
+    if outside && segment.posted == Money::ZERO {
+        return Ok(None);
+    }
+    let open = match segment.proven_until {
+        Some(proven) if !outside => {
+            let until = segment.to.map_or(proven, |end| end.min(proven)).min(to);
+            due(segment.from, segment.rate, until, segment.posted_before.plus(segment.posted)?)?
+        }
+        _ => Money::ZERO,
+    };
+    let exact = segment.posted.plus(open)?;
+    let so_far = segment.to.is_none_or(|end| end > to) && segment.proven_until.is_some_and(|proven| proven < to)
+        || open.is_positive();
+    let billed = until.since(begin);
+    let arithmetic = format!(
+        "{} × {} ms ÷ 3600000, rounded down, less {} of earlier months = {exact}",
+        segment.rate,
+        until.since(segment.from).millis(),
+        segment.posted_before
+    );
+    let arithmetic = if segment.posted_before == Money::ZERO {
+        format!("{} × {} ms ÷ 3600000, rounded down = {exact}", segment.rate, billed.millis())
+    } else {
+        arithmetic
+    };
+    let line = BillLine {
+        item: segment.item,
+        from: begin,
+        to: segment.to.map(|end| end.min(to)),
+        billed,
+        rate: segment.rate,
+        serials: segment.serials.clone(),
+        plan,
+        amount: exact.rounded_to_cents(),
+        exact,
+        so_far,
+        explain: Explain {
+            segment: segment.id.clone(),
+            price_version: segment.price_version.clone(),
+            arithmetic,
+            evidence: segment.evidence.clone(),
+            ended: segment.ended.clone(),
+        },
+    };
+    Ok(Some((line, open)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,69 @@
+//! Which programs use a card.
+
+use std::ffi::{c_int, c_uint};
+
+use super::call::{Answer, Handle, Out, bytes, on_card};
+use super::layout::{ProcessV1, ProcessV2};
+use crate::state::{Card, Process};
+
+/// "Not in a MIG instance".
+const NO_INSTANCE: c_uint = u32::MAX;
+
+/// The header's protocol: the client says how many fit, we say how many there
+/// are, and nothing is written unless all fit.
+fn put<T: Copy>(rows: &[T], count: Out<c_uint>, infos: Out<T>) -> Answer {
+    let room = count.get()?;
+    count.put(rows.len() as c_uint)?;
+    if room == 0 && rows.is_empty() { Ok(()) } else { infos.put_all(rows, room) }
+}
+
+fn rows<T>(card: &Card, row: impl Fn(c_uint, u64) -> T) -> Vec<T> {
+    let pid = |process: &Process| c_uint::try_from(process.pid).unwrap_or(0);
+    card.live.processes.iter().map(|p| row(pid(p), bytes(p.memory_mib))).collect()
+}
+
+fn put_compute(device: Handle, count: Out<c_uint>, infos: Out<ProcessV2>) -> c_int {
+    on_card(device, |card, _| {
+        let row = |pid, used| ProcessV2 { pid, used, gpu_instance: NO_INSTANCE, compute_instance: NO_INSTANCE };
+        put(&rows(card, row), count, infos)
+    })
+}
+
+fn put_none(device: Handle, count: Out<c_uint>) -> c_int {
+    on_card(device, |_, _| count.put(0))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn nvmlDeviceGetComputeRunningProcesses(d: Handle, count: Out<c_uint>, infos: Out<ProcessV1>) -> c_int {
+    on_card(d, |card, _| put(&rows(card, |pid, used| ProcessV1 { pid, used }), count, infos))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn nvmlDeviceGetComputeRunningProcesses_v2(d: Handle, n: Out<c_uint>, i: Out<ProcessV2>) -> c_int {
+    put_compute(d, n, i)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn nvmlDeviceGetComputeRunningProcesses_v3(d: Handle, n: Out<c_uint>, i: Out<ProcessV2>) -> c_int {
+    put_compute(d, n, i)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn nvmlDeviceGetGraphicsRunningProcesses(d: Handle, n: Out<c_uint>, _i: Out<ProcessV1>) -> c_int {
+    put_none(d, n)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn nvmlDeviceGetGraphicsRunningProcesses_v2(d: Handle, n: Out<c_uint>, _i: Out<ProcessV2>) -> c_int {
+    put_none(d, n)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn nvmlDeviceGetGraphicsRunningProcesses_v3(d: Handle, n: Out<c_uint>, _i: Out<ProcessV2>) -> c_int {
+    put_none(d, n)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn nvmlDeviceGetMPSComputeRunningProcesses_v3(d: Handle, n: Out<c_uint>, _i: Out<ProcessV2>) -> c_int {
+    put_none(d, n)
+}

@@ -1,0 +1,275 @@
+//! Instances: the row, reading it, and moving it on under a lease.
+
+use std::collections::BTreeMap;
+
+use base::{AccountId, Cause, Error, InstanceId, NodeId, Rate, Slug, Timestamp, UserId};
+use billing::Plan;
+use domain::instance::{Desired, State};
+use domain::rules::Rules;
+use serde::{Deserialize, Serialize};
+use sqlx::any::AnyRow;
+use sqlx::{AnyConnection, Row};
+
+use crate::lease::Lease;
+use crate::row::{json, json_opt, parsed, parsed_opt, rate, time, time_opt, to_json};
+use crate::{Outcome, Tx};
+
+/// A rented machine as the store knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instance {
+    /// Id.
+    pub id: InstanceId,
+    /// Public name.
+    pub slug: Slug,
+    /// Who pays.
+    pub account: AccountId,
+    /// Who asked for it.
+    pub created_by: UserId,
+    /// The renter's own name.
+    pub name: String,
+    /// What its owner wants.
+    pub desired: Desired,
+    /// Where it is.
+    pub state: State,
+    /// Since when.
+    pub state_since: Timestamp,
+    /// When the state must have been left.
+    pub deadline_at: Option<Timestamp>,
+    /// When the controller looks again.
+    pub due_at: Option<Timestamp>,
+    /// Counts wishes from outside.
+    pub wishes: i64,
+    /// Counts placements.
+    pub generation: i64,
+    /// Where it is, or was last (its data are there).
+    pub node: Option<NodeId>,
+    /// Slug of the GPU model.
+    pub gpu: String,
+    /// Number of cards.
+    pub count: i64,
+    /// CPU cores.
+    pub cpus: i64,
+    /// Memory, MiB.
+    pub memory_mib: i64,
+    /// Disk, MiB.
+    pub disk_mib: i64,
+    /// How it is paid.
+    pub plan: Plan,
+    /// Frozen rate.
+    pub rate: Rate,
+    /// Price book of the rate.
+    pub price_version: String,
+    /// Environment of everything inside.
+    pub env: BTreeMap<String, String>,
+    /// Command started at ready.
+    pub on_start: Option<String>,
+    /// Its exit status.
+    pub on_start_exit: Option<i64>,
+    /// Stop rules.
+    pub rules: Rules,
+    /// Why it stops or rests, and where it comes to rest.
+    pub reason: Option<Reason>,
+    /// What its owner should know.
+    pub notices: Vec<String>,
+    /// When the present run was proven ready.
+    pub ready_at: Option<Timestamp>,
+    /// When it was asked for.
+    pub created_at: Timestamp,
+    /// When it was gone.
+    pub released_at: Option<Timestamp>,
+}
+
+/// Why an instance stops or rests.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reason {
+    /// The state of rest that it leads to.
+    pub rest: State,
+    /// Machine-readable cause.
+    pub cause: Cause,
+    /// For people.
+    pub message: String,
+    /// What would help.
+    pub hint: Option<String>,
+}
+
+impl Reason {
+    /// The reason that an error gives for coming to rest as `rest`.
+    pub fn of(error: &Error, rest: State) -> Self {
+        Self {
+            rest,
+            cause: error.cause(),
+            message: error.message().to_owned(),
+            hint: error.hint_text().map(str::to_owned),
+        }
+    }
+}
+
+fn instance(row: &AnyRow) -> Outcome<Instance> {
+    Ok(Instance {
+        id: parsed(row, "id")?,
+        slug: parsed(row, "slug")?,
+        account: parsed(row, "account_id")?,
+        created_by: parsed(row, "created_by")?,
+        name: row.try_get("name")?,
+        desired: parsed(row, "desired")?,
+        state: parsed(row, "state")?,
+        state_since: time(row, "state_since")?,
+        deadline_at: time_opt(row, "deadline_at")?,
+        due_at: time_opt(row, "due_at")?,
+        wishes: row.try_get("wishes")?,
+        generation: row.try_get("generation")?,
+        node: parsed_opt(row, "node_id")?,
+        gpu: row.try_get("gpu")?,
+        count: row.try_get("count")?,
+        cpus: row.try_get("cpus")?,
+        memory_mib: row.try_get("memory_mib")?,
+        disk_mib: row.try_get("disk_mib")?,
+        plan: parsed(row, "plan")?,
+        rate: rate(row, "rate")?,
+        price_version: row.try_get("price_version")?,
+        env: json(row, "env")?,
+        on_start: row.try_get("on_start")?,
+        on_start_exit: row.try_get("on_start_exit")?,
+        rules: json(row, "rules")?,
+        reason: json_opt(row, "reason")?,
+        notices: json(row, "notices")?,
+        ready_at: time_opt(row, "ready_at")?,
+        created_at: time(row, "created_at")?,
+        released_at: time_opt(row, "released_at")?,
+    })
+}
+
+/// Adds an instance.
+pub(crate) async fn insert(tx: &mut Tx<'_>, i: &Instance) -> Outcome<()> {
+    sqlx::query(
+        "INSERT INTO instances (id, slug, account_id, created_by, name, desired, state, state_since, deadline_at,
+            due_at, generation, gpu, count, cpus, memory_mib, disk_mib, plan, rate, price_version, env, on_start,
+            rules, notices, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
+            $22, $23, $24)",
+    )
+    .bind(i.id.as_str())
+    .bind(i.slug.as_str())
+    .bind(i.account.as_str())
+    .bind(i.created_by.as_str())
+    .bind(i.name.as_str())
+    .bind(i.desired.as_str())
+    .bind(i.state.as_str())
+    .bind(i.state_since.micros())
+    .bind(i.deadline_at.map(Timestamp::micros))
+    .bind(i.due_at.map(Timestamp::micros))
+    .bind(i.generation)
+    .bind(i.gpu.as_str())
+    .bind(i.count)
+    .bind(i.cpus)
+    .bind(i.memory_mib)
+    .bind(i.disk_mib)
+    .bind(i.plan.as_str())
+    .bind(i.rate.micros_per_hour())
+    .bind(i.price_version.as_str())
+    .bind(to_json(&i.env)?)
+    .bind(i.on_start.as_deref())
+    .bind(to_json(&i.rules)?)
+    .bind(to_json(&i.notices)?)
+    .bind(i.created_at.micros())
+    .execute(&mut **tx)
+    .await?;
+    Ok(())
+}
+
+/// One instance.
+pub async fn get(db: &mut AnyConnection, id: &InstanceId) -> Outcome<Option<Instance>> {
+    let row = sqlx::query("SELECT * FROM instances WHERE id = $1").bind(id.as_str()).fetch_optional(db).await?;
+    row.as_ref().map(instance).transpose()
+}
+
+/// Instances that `reference` (id, slug or name) may mean. Names of released
+/// instances count only when no other fits.
+pub async fn find(db: &mut AnyConnection, reference: &str) -> Outcome<Vec<Instance>> {
+    let rows =
+        sqlx::query("SELECT * FROM instances WHERE id = $1 OR slug = $1 OR name = $1 ORDER BY id DESC LIMIT 200")
+            .bind(reference)
+            .fetch_all(db)
+            .await?;
+    rows.iter().map(instance).collect()
+}
+
+/// Instances of an account, newest first, older than `before`.
+pub async fn list(
+    db: &mut AnyConnection,
+    account: &AccountId,
+    all: bool,
+    before: Option<&InstanceId>,
+    limit: i64,
+) -> Outcome<Vec<Instance>> {
+    let rows = sqlx::query(
+        "SELECT * FROM instances WHERE account_id = $1 AND ($2 = 1 OR state <> 'released') AND ($3 = '' OR id < $3)
+         ORDER BY id DESC LIMIT $4",
+    )
+    .bind(account.as_str())
+    .bind(i64::from(all))
+    .bind(before.map_or("", InstanceId::as_str))
+    .bind(limit)
+    .fetch_all(db)
+    .await?;
+    rows.iter().map(instance).collect()
+}
+
+/// The instance as it is now, locked for the rest of the transaction; `None`
+/// when the lease is lost, so whatever was done under it must be dropped.
+pub async fn lock(tx: &mut Tx<'_>, lease: &Lease) -> Outcome<Option<Instance>> {
+    let row =
+        sqlx::query("UPDATE instances SET lease_until = lease_until WHERE id = $1 AND lease_token = $2 RETURNING *")
+            .bind(lease.id.as_str())
+            .bind(lease.token.as_str())
+            .fetch_optional(&mut **tx)
+            .await?;
+    row.as_ref().map(instance).transpose()
+}
+
+/// Writes what the controller owns and gives the lease back. `seen` is the
+/// number of wishes that the step knew: if more came since, it is due at once.
+pub async fn save(tx: &mut Tx<'_>, lease: &Lease, i: &Instance, seen: i64, now: Timestamp) -> Outcome<bool> {
+    let done = sqlx::query(
+        "UPDATE instances SET desired = $3, state = $4, state_since = $5, deadline_at = $6,
+            due_at = CASE WHEN wishes = $7 THEN $8 ELSE $9 END,
+            node_id = $10, reason = $11, notices = $12, ready_at = $13, on_start_exit = $14, released_at = $15,
+            lease_token = NULL, lease_until = 0
+         WHERE id = $1 AND lease_token = $2 AND generation = $16",
+    )
+    .bind(lease.id.as_str())
+    .bind(lease.token.as_str())
+    .bind(i.desired.as_str())
+    .bind(i.state.as_str())
+    .bind(i.state_since.micros())
+    .bind(i.deadline_at.map(Timestamp::micros))
+    .bind(seen)
+    .bind(i.due_at.map(Timestamp::micros))
+    .bind(now.micros())
+    .bind(i.node.as_ref().map(NodeId::as_str))
+    .bind(i.reason.as_ref().map(to_json).transpose()?)
+    .bind(to_json(&i.notices)?)
+    .bind(i.ready_at.map(Timestamp::micros))
+    .bind(i.on_start_exit)
+    .bind(i.released_at.map(Timestamp::micros))
+    .bind(i.generation)
+    .execute(&mut **tx)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Makes the controller look at an instance at once.
+pub async fn nudge(tx: &mut Tx<'_>, id: &InstanceId, now: Timestamp) -> Outcome<()> {
+    sqlx::query("UPDATE instances SET wishes = wishes + 1, due_at = $2 WHERE id = $1")
+        .bind(id.as_str())
+        .bind(now.micros())
+        .execute(&mut **tx)
+        .await?;
+    Ok(())
+}
+
+/// How many instances there are in each state, for the metrics.
+pub async fn count_by_state(db: &mut AnyConnection) -> Outcome<BTreeMap<State, i64>> {
+    let rows = sqlx::query("SELECT state, COUNT(*) AS n FROM instances GROUP BY state").fetch_all(db).await?;
+    rows.iter().map(|row| Ok((parsed(row, "state")?, row.try_get("n")?))).collect()
+}

@@ -1,0 +1,41 @@
+//! Why an instance is where it is.
+
+use clap::Args;
+
+use super::Outcome;
+use super::ls::state_cell;
+use super::show::reason_facts;
+use crate::login_file;
+use crate::output::{Output, Table};
+
+/// Tell why an instance waits, stopped or failed, and what would help
+#[derive(Debug, Args)]
+pub struct Why {
+    /// Id, slug or name of the instance
+    id: String,
+}
+
+impl Why {
+    pub async fn run(self, out: &Output) -> Outcome {
+        let why = login_file::client()?.why(&self.id).await?;
+        out.result(&why, |out| words(&why, out));
+        Ok(0)
+    }
+}
+
+fn words(why: &api::instance::Why, out: &Output) -> String {
+    let mut facts = Table::new(&[]);
+    facts.fact("instance", why.id.as_str());
+    facts.fact("state", state_cell(why.state));
+    facts.fact("why", why.summary.as_str());
+    if let Some(reason) = &why.reason {
+        reason_facts(&mut facts, reason);
+    }
+    for next in &why.next {
+        facts.fact("next", next.as_str());
+    }
+    for suggestion in &why.suggestions {
+        facts.fact("you can", suggestion.as_str());
+    }
+    facts.render(out.paint)
+}

