@@ -17,9 +17,11 @@ broke() {
     broken=1
 }
 
-mapfile -t files < <(git ls-files --cached --others --exclude-standard | while read -r file; do
+listed=$(git ls-files --cached --others --exclude-standard)
+mapfile -t files < <(while read -r file; do
+    # A deleted file is listed until the deletion is committed.
     [ ! -f "$file" ] || printf '%s\n' "$file"
-done)
+done <<<"$listed")
 mapfile -t sources < <(printf '%s\n' "${files[@]}" | grep -E '^crates/.*\.rs$')
 
 broke "a source file has at most 600 lines: split it by noun" < <(

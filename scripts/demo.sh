@@ -100,7 +100,7 @@ fi
 
 # Shortcuts, so that a person can go on where the demonstration ended.
 for who in renter operator; do
-    printf '#!/bin/sh\nexport XDG_CONFIG_HOME="%s"\nexec "%s" "$@"\n' "$DATA/$who" "$BIN" >"$DATA/as-$who"
+    printf '#!/bin/sh\nexport SUANLI_URL="%s" XDG_CONFIG_HOME="%s"\nexec "%s" "$@"\n' "$URL" "$DATA/$who" "$BIN" >"$DATA/as-$who"
     chmod +x "$DATA/as-$who"
 done
 short=${DATA#"$ROOT/"}

@@ -12,8 +12,8 @@
 URL=http://127.0.0.1:$PORT
 
 # as_operator ARG…, as_renter ARG…: the command line in one of the two roles.
-as_operator() { XDG_CONFIG_HOME=$DATA/operator "$BIN" "$@"; }
-as_renter() { XDG_CONFIG_HOME=$DATA/renter "$BIN" "$@"; }
+as_operator() { SUANLI_URL=$URL XDG_CONFIG_HOME=$DATA/operator "$BIN" "$@"; }
+as_renter() { SUANLI_URL=$URL XDG_CONFIG_HOME=$DATA/renter "$BIN" "$@"; }
 
 # json FIELD…: one value out of the JSON on standard input; absent is empty.
 json() {

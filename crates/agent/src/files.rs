@@ -78,6 +78,26 @@ pub fn remove_folder(path: &Path) -> Result<()> {
     }
 }
 
+/// Takes the file's lock for as long as the result lives.
+///
+/// # Errors
+/// `already-exists` when another process has it.
+pub fn only_one(path: &Path) -> Result<fs::File> {
+    let file = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)
+        .map_err(|e| error("create", path, &e))?;
+    match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(file),
+        Err(_) => Err(Error::new(Cause::AlreadyExists, "another agent uses this state folder")
+            .hint("stop it first, or give this one another folder")
+            .context(path.display())),
+    }
+}
+
 /// Reads at most `limit` bytes of a regular file that a tenant could have put
 /// there: links are not followed and a pipe cannot block the agent.
 pub fn read_untrusted(path: &Path, limit: usize) -> Option<Vec<u8>> {

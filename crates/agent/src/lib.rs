@@ -1,1 +1,58 @@
-//! agent
+//! The agent: the only privileged process of a node. It knows the cards, runs the
+//! instances, opens streams into them and keeps the proofs of life.
+
+pub mod cards;
+pub mod clock;
+pub mod config;
+pub mod evidence;
+mod files;
+mod routes;
+mod sampler;
+pub mod sandbox;
+mod serve;
+
+use std::future::Future;
+use std::sync::Arc;
+
+use base::{Error, Result};
+
+pub use config::{AgentConfig, Cidr, NetworkConfig, NetworkMode};
+
+/// The helper that runs inside instances, built with this crate.
+static GUEST: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/suanli-guest"));
+
+/// Runs the agent until `shutdown` completes. Instances go on without it.
+///
+/// # Errors
+/// `already-exists` when another agent uses the state folder or the socket,
+/// `host-incomplete`, `disk-full` or `engine-failed` when it cannot begin.
+pub async fn run(config: AgentConfig, shutdown: impl Future<Output = ()> + Send) -> Result<()> {
+    let mut config = config;
+    std::fs::create_dir_all(&config.state_dir).map_err(|e| files::error("create", &config.state_dir, &e))?;
+    config.state_dir =
+        config.state_dir.canonicalize().map_err(|e| files::error("find", &config.state_dir, &e))?;
+    // Others may pass through to what is theirs, and list nothing.
+    files::folder(&config.state_dir, 0o711, None)?;
+    let _only = files::only_one(&config.state_dir.join("lock"))?;
+    // First of all: a second agent on the same socket must not touch anything.
+    let socket = serve::Socket::bind(&config.socket, config.socket_owner)?;
+
+    let boot_id = clock::boot_id()?;
+    let evidence = Arc::new(evidence::Evidence::open(&config.state_dir.join("evidence"), &boot_id)?);
+    let node = config.name.clone().unwrap_or_else(|| {
+        rustix::system::uname().nodename().to_string_lossy().into_owned()
+    });
+    let (cards_config, now) = (config.clone(), evidence.now());
+    let open = move || cards::Cards::open(&cards_config, &node, now);
+    let cards = Arc::new(tokio::task::spawn_blocking(open).await.map_err(Error::internal)??);
+    evidence.inventory(&cards.facts())?;
+    let sandbox = sandbox::Sandbox::open(config, cards, evidence, GUEST).await?;
+    let router = routes::router(sandbox.clone());
+    tracing::info!(version = env!("CARGO_PKG_VERSION"), "the agent is ready");
+    tokio::select! {
+        () = socket.serve(router) => {}
+        () = sampler::run(sandbox) => {}
+        () = shutdown => {}
+    }
+    Ok(())
+}

@@ -44,8 +44,7 @@ pub enum Book {
 
 /// A provider's or revenue kind's name: short, lower case, no colon.
 fn is_word(text: &str) -> bool {
-    (1..=40).contains(&text.len())
-        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+    (1..=40).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
 }
 
 impl fmt::Display for Book {
@@ -69,7 +68,8 @@ impl fmt::Display for Book {
 impl FromStr for Book {
     type Err = Error;
     fn from_str(text: &str) -> Result<Self> {
-        let bad = || Error::new(Cause::InvalidRequest, format!("`{}` is not a book of the ledger", text.escape_debug()));
+        let bad =
+            || Error::new(Cause::InvalidRequest, format!("`{}` is not a book of the ledger", text.escape_debug()));
         let word = |w: &str| if is_word(w) { Ok(w.to_owned()) } else { Err(bad()) };
         let parts: Vec<&str> = text.split(':').collect();
         Ok(match parts.as_slice() {

@@ -13,6 +13,7 @@ pub mod plan;
 pub mod quote;
 pub mod segment;
 pub mod share;
+pub mod subscription;
 
 pub use book::PriceBook;
 pub use plan::Plan;

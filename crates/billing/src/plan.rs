@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use base::{Cause, Error, Result};
+use base::{Cause, Error, Money, Rate, Result, Span};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -51,6 +51,22 @@ impl FromStr for Plan {
                 .hint("use on-demand, spot, month or year")
         })
     }
+}
+
+/// A spot run that is taken back earlier than this is free.
+pub const SPOT_FREE: Span = Span::from_secs(600);
+
+/// What one spot run costs. Whether an early end is `free` at all (taken back by
+/// us, not by a related account, not a second time in 24 hours) is the caller's
+/// to know; a stop by the renter is not.
+///
+/// # Errors
+/// `invalid-amount` when it is too large to count.
+pub fn spot_run(rate: Rate, ran: Span, free: bool) -> Result<Money> {
+    if free && ran < SPOT_FREE {
+        return Ok(Money::ZERO);
+    }
+    rate.charge(ran.millis())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The price of an instance, frozen before it is rented.
 
 use base::{Cause, Error, Money, Rate, Result};
-use domain::catalogue::Catalogue;
+use domain::catalogue::{Catalogue, GpuModel};
 use domain::resources::{Resources, check_count};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -140,20 +140,58 @@ pub fn quote(book: &PriceBook, catalogue: &Catalogue, request: &QuoteRequest) ->
 /// As [`quote`]; `not-offered` only for prepaid plans, which have no rate.
 pub fn price(book: &PriceBook, catalogue: &Catalogue, request: &QuoteRequest) -> Result<Quote> {
     let count = check_count(request.count)?;
-    let model = match catalogue.get(&request.model) {
-        Some(model) => model,
-        None => catalogue.resolve(&request.model)?,
-    };
+    let model = model(catalogue, request)?;
     let price = book.model(&model.slug)?;
-    let included = price.includes.times(count)?;
+    let included = price.includes.times(count);
     let wanted = included.with(request.cpus, request.memory_gib, request.disk_gib)?;
-
     let mut lines = device_lines(book, price, &model.name, request)?;
     lines.extend(extra_lines(book, included, wanted)?);
-    let rate = lines.iter().try_fold(Rate::ZERO, |sum, line| sum.plus(line.rate))?;
+    let parts = Parts { count, included, wanted, lines, demonstration: price.demonstration };
+    freeze(book, model, request, parts)
+}
 
-    let disk = |gib: i64| book.storage.disk_gib.times(gib.max(0));
-    let free_gib = book.storage.free_gib.saturating_sub(request.free_gib_used.max(0)).max(0);
+/// The price of reaching the data of an instance without a card: its CPU, memory
+/// and disk at the prices for extras. `count`, `plan` and `rails` of the request
+/// do not matter.
+///
+/// # Errors
+/// `invalid-request` for impossible amounts, `unknown-gpu` for a model that the
+/// catalogue does not have.
+pub fn quote_without_card(book: &PriceBook, catalogue: &Catalogue, request: &QuoteRequest) -> Result<Quote> {
+    let model = model(catalogue, request)?;
+    let included = Resources { cpus: 0, memory_gib: 0, disk_gib: 0 };
+    let wanted = Resources::WITHOUT_CARD.with(request.cpus, request.memory_gib, request.disk_gib)?;
+    let lines = extra_lines(book, included, wanted)?;
+    let request = QuoteRequest { plan: Plan::OnDemand, ..request.clone() };
+    // Without cards nothing is included, but the account's free storage still is.
+    let included = Resources { disk_gib: free_gib(book, &request), ..included };
+    freeze(book, model, &request, Parts { count: 0, included, wanted, lines, demonstration: false })
+}
+
+fn model<'a>(catalogue: &'a Catalogue, request: &QuoteRequest) -> Result<&'a GpuModel> {
+    match catalogue.get(&request.model) {
+        Some(model) => Ok(model),
+        None => catalogue.resolve(&request.model),
+    }
+}
+
+fn free_gib(book: &PriceBook, request: &QuoteRequest) -> i64 {
+    book.storage.free_gib.saturating_sub(request.free_gib_used.max(0)).max(0)
+}
+
+/// What a quote is put together from.
+struct Parts {
+    count: i64,
+    included: Resources,
+    wanted: Resources,
+    lines: Vec<QuoteLine>,
+    demonstration: bool,
+}
+
+fn freeze(book: &PriceBook, model: &GpuModel, request: &QuoteRequest, parts: Parts) -> Result<Quote> {
+    let Parts { count, included, wanted, lines, demonstration } = parts;
+    let rate = lines.iter().try_fold(Rate::ZERO, |sum, line| sum.plus(line.rate))?;
+    let disk = |beyond: i64| book.storage.disk_gib.times(wanted.disk_gib.saturating_sub(beyond).max(0));
     Ok(Quote {
         model: model.slug.clone(),
         name: model.name.clone(),
@@ -165,30 +203,31 @@ pub fn price(book: &PriceBook, catalogue: &Catalogue, request: &QuoteRequest) ->
         disk_gib: wanted.disk_gib,
         rate,
         lines,
-        disk_rate: disk(wanted.disk_gib.saturating_sub(included.disk_gib))?,
-        stopped_rate: disk(wanted.disk_gib.saturating_sub(free_gib))?,
+        disk_rate: disk(included.disk_gib)?,
+        stopped_rate: disk(free_gib(book, request))?,
         held_rate: book.hold_share.of_rate(rate)?,
         per_hour: rate.charge(HOUR_MS)?,
         per_day: rate.charge(24 * HOUR_MS)?,
         per_month: rate.charge(720 * HOUR_MS)?,
         hold: rate.charge(if request.plan == Plan::Spot { SPOT_HOLD_MS } else { HOLD_MS })?,
         price_version: book.version.clone(),
-        demonstration: price.demonstration,
+        demonstration,
     })
 }
 
 /// `round_half_up(device rate × count × plan factor × rails factor)`, taken apart
 /// into what each factor adds.
 fn device_lines(book: &PriceBook, price: &ModelPrice, name: &str, request: &QuoteRequest) -> Result<Vec<QuoteLine>> {
-    let list = price.on_demand.ok_or_else(|| {
-        Error::new(Cause::NoPrice, format!("{name} has no hourly price")).hint("choose another card")
-    })?;
+    let list = price
+        .on_demand
+        .ok_or_else(|| Error::new(Cause::NoPrice, format!("{name} has no hourly price")).hint("choose another card"))?;
     let (rails, rails_text) = match request.rails {
         4 => (Share::ALL, None),
         8 => (book.rail8_surcharge.on_top(), Some(format!("8 rails: +{}", book.rail8_surcharge))),
         other => {
-            return Err(Error::new(Cause::InvalidRequest, format!("{other} is not a number of rails"))
-                .hint("choose 4 or 8"));
+            return Err(
+                Error::new(Cause::InvalidRequest, format!("{other} is not a number of rails")).hint("choose 4 or 8")
+            );
         }
     };
     let base = list.times(request.count)?;
@@ -221,16 +260,20 @@ fn extra_lines(book: &PriceBook, included: Resources, wanted: Resources) -> Resu
     let mut lines = Vec::new();
     let cpus = wanted.cpus.saturating_sub(included.cpus);
     if cpus > 0 {
-        let what = format!("{cpus} CPU cores beyond the {} included, {} each", included.cpus, book.extra_cpu);
+        let what = format!("{cpus} CPU cores{}, {} each", beyond(included.cpus), book.extra_cpu);
         lines.push(QuoteLine { what, rate: book.extra_cpu.times(cpus)? });
     }
     let gib = wanted.memory_gib.saturating_sub(included.memory_gib);
     if gib > 0 {
         let each = book.extra_memory_gib;
-        let what = format!("{gib} GiB of memory beyond the {} included, {each} each", included.memory_gib);
+        let what = format!("{gib} GiB of memory{}, {each} each", beyond(included.memory_gib));
         lines.push(QuoteLine { what, rate: each.times(gib)? });
     }
     Ok(lines)
+}
+
+fn beyond(included: i64) -> String {
+    if included == 0 { String::new() } else { format!(" beyond the {included} included") }
 }
 
 fn minus(a: Rate, b: Rate) -> Result<Rate> {

@@ -78,11 +78,10 @@ mod tests {
     #[test]
     fn lost_time_is_cut_out() {
         assert_eq!(billable(at(0), at(10), &[]), [(at(0), at(10))]);
-        assert_eq!(billable(at(0), at(10), &[(at(4), at(6)), (at(2), at(3))]), [
-            (at(0), at(2)),
-            (at(3), at(4)),
-            (at(6), at(10))
-        ]);
+        assert_eq!(
+            billable(at(0), at(10), &[(at(4), at(6)), (at(2), at(3))]),
+            [(at(0), at(2)), (at(3), at(4)), (at(6), at(10))]
+        );
         assert_eq!(billable(at(0), at(10), &[(at(-5), at(1)), (at(0), at(2)), (at(9), at(20))]), [(at(2), at(9))]);
         assert_eq!(billable(at(0), at(10), &[(at(0), at(10))]), []);
         assert_eq!(billable(at(10), at(0), &[]), []);

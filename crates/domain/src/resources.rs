@@ -36,13 +36,16 @@ impl Resources {
     /// What an instance without a card gets, to reach the data.
     pub const WITHOUT_CARD: Self = Self { cpus: 1, memory_gib: 2, disk_gib: 50 };
 
-    /// What `count` times this is.
-    ///
-    /// # Errors
-    /// `invalid-request` when it leaves the limits.
-    pub fn times(self, count: i64) -> Result<Self> {
-        let many = |n: i64| n.saturating_mul(count);
-        Self { cpus: many(self.cpus), memory_gib: many(self.memory_gib), disk_gib: many(self.disk_gib) }.checked()
+    /// What `count` times this is, kept within the limits: a default must not be
+    /// refused as if the renter had asked for it.
+    #[must_use]
+    pub fn times(self, count: i64) -> Self {
+        let many = |n: i64, least: i64, most: i64| n.saturating_mul(count).clamp(least, most);
+        Self {
+            cpus: many(self.cpus, 1, MAX_CPUS),
+            memory_gib: many(self.memory_gib, MIN_MEMORY_GIB, MAX_MEMORY_GIB),
+            disk_gib: many(self.disk_gib, MIN_DISK_GIB, MAX_DISK_GIB),
+        }
     }
 
     /// This with what the renter asked for in place of the defaults.
@@ -104,7 +107,7 @@ mod tests {
 
     #[test]
     fn asked_amounts_replace_defaults() {
-        let r = Resources::PER_DEVICE.times(2).unwrap().with(Some(3), None, Some(200)).unwrap();
+        let r = Resources::PER_DEVICE.times(2).with(Some(3), None, Some(200)).unwrap();
         assert_eq!(r, Resources { cpus: 3, memory_gib: 32, disk_gib: 200 });
         assert_eq!(r.max_processes(), 4_096);
         let error = Resources::PER_DEVICE.with(Some(0), None, None).unwrap_err();
@@ -124,9 +127,7 @@ mod tests {
         #[test]
         fn no_amount_overflows(a in any::<i64>(), b in any::<i64>(), c in any::<i64>(), n in any::<i64>()) {
             let r = Resources { cpus: a, memory_gib: b, disk_gib: c };
-            if let Ok(r) = r.times(n) {
-                prop_assert!(r.cpus >= 1 && r.cpus <= MAX_CPUS);
-            }
+            prop_assert!(r.times(n).checked().is_ok());
             prop_assert!((4_096..=65_536).contains(&r.max_processes()));
         }
     }

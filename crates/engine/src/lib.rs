@@ -4,13 +4,16 @@
 //! The agent's side of the contract is plain HTTP/2 over one connection, so a
 //! connection that the *agent* dialled works exactly like a local Unix socket.
 
+pub mod fault;
+pub mod remote;
 pub mod report;
 pub mod spec;
 
 use std::future::Future;
 
 use base::{InstanceId, Result, Span};
-pub use report::{Alive, Ended, NodeInfo, NodeReport, Proof};
+pub use remote::AgentEngine;
+pub use report::{Alive, CommandExit, Ended, NodeInfo, NodeReport, Proof};
 pub use spec::{InstanceRef, InstanceSpec, Ready, Stats, Stopped};
 
 /// The life cycle of instances in one zone. Every method is idempotent.

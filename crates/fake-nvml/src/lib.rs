@@ -13,8 +13,10 @@
 //! Every function of the NVML header is exported. Those that are not modelled
 //! answer `NVML_ERROR_NOT_SUPPORTED`, which clients take for "this card cannot
 //! do that"; a missing symbol makes some of them crash.
+//!
+//! A client needs a C library as new as the one of the machine that built the
+//! object, at least glibc 2.34 (Ubuntu 22.04, Debian 12).
 
 pub mod state;
 
-#[cfg(feature = "exports")]
 mod ffi;

@@ -25,7 +25,7 @@ pub mod cause {
 }
 
 /// Why a stream ended early.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Failure {
     /// The caller went away: nobody is left to answer.
     Gone,

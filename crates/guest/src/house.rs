@@ -55,8 +55,9 @@ impl House {
     /// Writes one line of the helper's own log. A full disk loses it silently.
     pub fn log(&self, line: impl fmt::Display) {
         let line = format!("[{:9.3}] {line}\n", self.since.elapsed().as_secs_f64());
-        let _ = match &self.log {
-            Some(mut file) => file.write_all(line.as_bytes()),
+        let mut file = self.log.as_ref();
+        let _ = match &mut file {
+            Some(file) => file.write_all(line.as_bytes()),
             None => std::io::stderr().write_all(line.as_bytes()),
         };
     }

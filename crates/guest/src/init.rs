@@ -1,6 +1,5 @@
 //! The first process: signals, orphans, and the end of everything.
 
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -28,6 +28,9 @@ use crate::wire::Wire;
 /// Most bytes of one entry's header with its long names. Without a limit an archive
 /// could make the helper hold any amount of memory.
 const HEADER_LIMIT: u64 = 1024 * 1024;
+/// Longest file with holes, bytes. A few bytes of archive can promise any length, and
+/// the helper walks through all of it.
+const SPARSE_LIMIT: u64 = 1 << 40;
 const COPY_SIZE: usize = 64 * 1024;
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
@@ -76,7 +79,7 @@ impl Input<'_> {
 impl Read for Input<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.taken == self.chunk.len() && !self.ended {
-            self.next_chunk().map_err(|failure| io::Error::other(Carried(Cell::new(Some(failure)))))?;
+            self.next_chunk().map_err(|failure| io::Error::other(Carried(failure)))?;
         }
         let count = (&self.chunk[self.taken..]).read(buffer)?;
         self.taken += count;
@@ -86,11 +89,7 @@ impl Read for Input<'_> {
 
 /// Our own failure on its way through a library that knows only `io::Error`.
 #[derive(Debug)]
-struct Carried(Cell<Option<Failure>>);
-
-// SAFETY: made, carried and opened on one thread; `io::Error` asks for more than
-// is used here.
-unsafe impl Sync for Carried {}
+struct Carried(Failure);
 
 impl std::fmt::Display for Carried {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -101,9 +100,8 @@ impl std::error::Error for Carried {}
 
 /// What is wrong with an archive that cannot be read.
 fn broken(error: &io::Error) -> Failure {
-    let carried = error.get_ref().and_then(|inner| inner.downcast_ref::<Carried>());
-    match carried.and_then(|carried| carried.0.take()) {
-        Some(failure) => failure,
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<Carried>()) {
+        Some(Carried(failure)) => failure.clone(),
         None if error.kind() == io::ErrorKind::UnexpectedEof => Failure::invalid("the archive is cut off"),
         None => Failure::invalid(format!("the archive cannot be read: {error}")),
     }
@@ -296,6 +294,9 @@ fn write_file<R: Read>(
     })?;
     let Some(mut file) = made else { return Err(Failure::invalid("a file could not be made")) };
     let size = from.size();
+    if sparse && size > SPARSE_LIMIT {
+        return Err(Failure::invalid(format!("`{}` is a sparse file of more than 1 TiB", shown(name))));
+    }
     let failed_write = |error: io::Error| Failure::system(&shown(name), &error);
     let mut buffer = vec![0; COPY_SIZE];
     let mut written = 0;

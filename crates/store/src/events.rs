@@ -149,3 +149,8 @@ pub async fn last(db: &mut AnyConnection) -> Outcome<i64> {
     let row = sqlx::query("SELECT CAST(COALESCE(MAX(seq), 0) AS BIGINT) AS seq FROM events").fetch_one(db).await?;
     Ok(row.try_get("seq")?)
 }
+
+/// Whether any event waits for its number.
+pub async fn any_unsequenced(db: &mut AnyConnection) -> Outcome<bool> {
+    Ok(sqlx::query("SELECT id FROM events WHERE seq IS NULL LIMIT 1").fetch_optional(db).await?.is_some())
+}

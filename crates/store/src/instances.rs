@@ -233,9 +233,9 @@ pub async fn save(tx: &mut Tx<'_>, lease: &Lease, i: &Instance, seen: i64, now: 
     let done = sqlx::query(
         "UPDATE instances SET desired = $3, state = $4, state_since = $5, deadline_at = $6,
             due_at = CASE WHEN wishes = $7 THEN $8 ELSE $9 END,
-            node_id = $10, reason = $11, notices = $12, ready_at = $13, on_start_exit = $14, released_at = $15,
+            node_id = $10, reason = $11, notices = $12, ready_at = $13, released_at = $14,
             lease_token = NULL, lease_until = 0
-         WHERE id = $1 AND lease_token = $2 AND generation = $16",
+         WHERE id = $1 AND lease_token = $2 AND generation = $15",
     )
     .bind(lease.id.as_str())
     .bind(lease.token.as_str())
@@ -250,7 +250,6 @@ pub async fn save(tx: &mut Tx<'_>, lease: &Lease, i: &Instance, seen: i64, now: 
     .bind(i.reason.as_ref().map(to_json).transpose()?)
     .bind(to_json(&i.notices)?)
     .bind(i.ready_at.map(Timestamp::micros))
-    .bind(i.on_start_exit)
     .bind(i.released_at.map(Timestamp::micros))
     .bind(i.generation)
     .execute(&mut **tx)
@@ -272,4 +271,42 @@ pub async fn nudge(tx: &mut Tx<'_>, id: &InstanceId, now: Timestamp) -> Outcome<
 pub async fn count_by_state(db: &mut AnyConnection) -> Outcome<BTreeMap<State, i64>> {
     let rows = sqlx::query("SELECT state, COUNT(*) AS n FROM instances GROUP BY state").fetch_all(db).await?;
     rows.iter().map(|row| Ok((parsed(row, "state")?, row.try_get("n")?))).collect()
+}
+
+/// Instances that are said to run on a node.
+pub async fn running_on(db: &mut AnyConnection, node: &NodeId) -> Outcome<Vec<Instance>> {
+    let rows = sqlx::query("SELECT * FROM instances WHERE node_id = $1 AND state = 'running' ORDER BY id")
+        .bind(node.as_str())
+        .fetch_all(db)
+        .await?;
+    rows.iter().map(instance).collect()
+}
+
+/// Evidence says that this run of an instance is over. `false`: that was known.
+pub async fn lose(tx: &mut Tx<'_>, id: &InstanceId, generation: i64, reason: &Reason, now: Timestamp) -> Outcome<bool> {
+    let done = sqlx::query(
+        "UPDATE instances SET desired = 'stopped', reason = $3, wishes = wishes + 1, due_at = $4
+         WHERE id = $1 AND generation = $2 AND desired = 'running' AND state IN ('creating', 'starting', 'running')",
+    )
+    .bind(id.as_str())
+    .bind(generation)
+    .bind(to_json(reason)?)
+    .bind(now.micros())
+    .execute(&mut **tx)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// The start command of this run ended. The account when that is news.
+pub async fn command_ended(tx: &mut Tx<'_>, id: &InstanceId, generation: i64, exit: i64) -> Outcome<Option<AccountId>> {
+    let row = sqlx::query(
+        "UPDATE instances SET on_start_exit = $3 WHERE id = $1 AND generation = $2 AND on_start_exit IS NULL
+         RETURNING account_id",
+    )
+    .bind(id.as_str())
+    .bind(generation)
+    .bind(exit)
+    .fetch_optional(&mut **tx)
+    .await?;
+    row.map(|row| parsed(&row, "account_id")).transpose()
 }

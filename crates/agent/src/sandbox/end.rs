@@ -152,6 +152,15 @@ impl Sandbox {
         });
     }
 
+    /// Notes that the end of `on_start` is in the evidence. The caller holds `op`.
+    ///
+    /// # Errors
+    /// As [`files::replace`].
+    pub fn on_start_reported(&self, instance: &Instance, mut meta: Meta) -> Result<()> {
+        meta.on_start_reported = true;
+        self.save(instance, &meta, false)
+    }
+
     /// Records that a generation ended by itself, first in the evidence, then in its
     /// own state: a crash between the two repeats the record, and never loses it.
     pub(super) fn record_death(

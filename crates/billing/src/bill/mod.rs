@@ -3,6 +3,7 @@
 //! Every line is rounded half-up to 0.01 for people; one rounding line carries
 //! the difference, so that the total is the ledger's to the micro-unit.
 
+mod line;
 mod text;
 
 use base::{AccountId, InstanceId, Money, Rate, Result, SegmentId, Span, Timestamp, time::month_bounds};
@@ -10,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::Plan;
-use crate::segment::due;
 
 pub use text::render_text;
 
@@ -58,8 +58,8 @@ pub struct BillSegment {
     pub posted_before: Money,
     /// Posted for it with a time in this month.
     pub posted: Money,
-    /// How far the node has proven itself, for what is not posted yet; `None`
-    /// when everything is posted.
+    /// How far the node has proven itself, for what is not posted yet. `None` when
+    /// everything is posted: then nothing but `posted` counts.
     pub proven_until: Option<Timestamp>,
     /// What proved that the renter could use it.
     pub evidence: Option<String>,
@@ -226,6 +226,7 @@ impl Bill {
     /// `invalid-amount` when a sum is too large to count.
     pub fn new(input: BillInput) -> Result<Self> {
         let (from, to) = month_bounds(&input.month, &input.zone)?;
+        let month = line::Month { from, to, as_of: input.as_of };
         let (mut groups, mut posted, mut so_far) = (Vec::new(), Money::ZERO, Money::ZERO);
         let mut instances = input.instances;
         instances.sort_by_key(|i| (i.segments.iter().map(|s| s.from).min(), i.id.clone()));
@@ -233,7 +234,7 @@ impl Bill {
             instance.segments.sort_by_key(|s| (s.from, s.item, s.id.clone()));
             let mut lines = Vec::new();
             for segment in &instance.segments {
-                let Some((line, open)) = line(segment, instance.plan, from, to)? else { continue };
+                let Some((line, open)) = line::line(segment, instance.plan, month)? else { continue };
                 posted = posted.plus(segment.posted)?;
                 so_far = so_far.plus(open)?;
                 lines.push(line);
@@ -270,61 +271,6 @@ impl Bill {
             entries,
         })
     }
-}
-
-/// A segment's line in the month `[from, to)` and how much of it is not posted;
-/// `None` when the segment lies outside and nothing was posted for it.
-fn line(segment: &BillSegment, plan: Plan, from: Timestamp, to: Timestamp) -> Result<Option<(BillLine, Money)>> {
-    let begin = segment.from.max(from);
-    // What is open has been lived through only as far as it is proven.
-    let lived = [segment.to, segment.proven_until].into_iter().flatten().min();
-    let until = lived.unwrap_or(begin).min(to).max(begin);
-    let outside = segment.from >= to || segment.to.is_some_and(|end| end <= from && end > segment.from);
-    if outside && segment.posted == Money::ZERO {
-        return Ok(None);
-    }
-    let open = match segment.proven_until {
-        Some(proven) if !outside => {
-            let until = segment.to.map_or(proven, |end| end.min(proven)).min(to);
-            due(segment.from, segment.rate, until, segment.posted_before.plus(segment.posted)?)?
-        }
-        _ => Money::ZERO,
-    };
-    let exact = segment.posted.plus(open)?;
-    let so_far = segment.to.is_none_or(|end| end > to) && segment.proven_until.is_some_and(|proven| proven < to)
-        || open.is_positive();
-    let billed = until.since(begin);
-    let arithmetic = format!(
-        "{} × {} ms ÷ 3600000, rounded down, less {} of earlier months = {exact}",
-        segment.rate,
-        until.since(segment.from).millis(),
-        segment.posted_before
-    );
-    let arithmetic = if segment.posted_before == Money::ZERO {
-        format!("{} × {} ms ÷ 3600000, rounded down = {exact}", segment.rate, billed.millis())
-    } else {
-        arithmetic
-    };
-    let line = BillLine {
-        item: segment.item,
-        from: begin,
-        to: segment.to.map(|end| end.min(to)),
-        billed,
-        rate: segment.rate,
-        serials: segment.serials.clone(),
-        plan,
-        amount: exact.rounded_to_cents(),
-        exact,
-        so_far,
-        explain: Explain {
-            segment: segment.id.clone(),
-            price_version: segment.price_version.clone(),
-            arithmetic,
-            evidence: segment.evidence.clone(),
-            ended: segment.ended.clone(),
-        },
-    };
-    Ok(Some((line, open)))
 }
 
 #[cfg(test)]

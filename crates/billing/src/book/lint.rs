@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use base::{Money, Rate};
+use base::Rate;
 use domain::catalogue::Catalogue;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -62,9 +62,7 @@ pub(super) fn warnings(book: &PriceBook, catalogue: &Catalogue, previous: Option
     };
     for (slug, price) in &book.models {
         let name = catalogue.get(slug).map_or(slug.as_str(), |m| m.name.as_str());
-        for (key, prepaid, ms, hours) in
-            [("month", price.month, MONTH_MS, 720), ("year", price.year, YEAR_MS, 8_760)]
-        {
+        for (key, prepaid, ms, hours) in [("month", price.month, MONTH_MS, 720), ("year", price.year, YEAR_MS, 8_760)] {
             let on_demand = price.on_demand.and_then(|rate| rate.charge(ms).ok());
             if let Some((prepaid, hourly)) = prepaid.zip(on_demand).filter(|(prepaid, hourly)| prepaid > hourly) {
                 let message =
@@ -90,10 +88,6 @@ pub(super) fn warnings(book: &PriceBook, catalogue: &Catalogue, previous: Option
             );
             warn(format!("tier[{}].discount", i + 1), message, "larger spend is usually cheaper, not dearer");
         }
-    }
-    if let Some(first) = book.tiers.first().filter(|t| t.above > Money::ZERO && t.discount == crate::Share::NONE) {
-        let message = format!("the bracket above {} changes nothing", first.above);
-        warn("tier[0]".to_owned(), message, "leave it out");
     }
     found
 }

@@ -4,6 +4,7 @@
 mod lint;
 mod read;
 mod reader;
+mod version;
 
 use std::collections::BTreeMap;
 
@@ -158,9 +159,9 @@ impl PriceBook {
             saved_millionths += part.max(0) * i128::from(tier.discount.millionths());
         }
         let cost = (i128::from(list.micros()) * 1_000_000 - saved_millionths + 500_000).div_euclid(1_000_000);
-        i64::try_from(cost).map(Money::from_micros).map_err(|_| {
-            Error::new(Cause::InvalidAmount, "the month's spend is too large to count")
-        })
+        i64::try_from(cost)
+            .map(Money::from_micros)
+            .map_err(|_| Error::new(Cause::InvalidAmount, "the month's spend is too large to count"))
     }
 }
 

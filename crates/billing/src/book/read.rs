@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use base::{Cause, Money, Rate};
+use base::{Cause, Rate};
 use domain::catalogue::Catalogue;
 use domain::resources::{MAX_CPUS, MAX_DISK_GIB, MAX_MEMORY_GIB, Resources};
 use toml::de::DeTable;
 
 use super::reader::{At, Reader, join};
-use super::{Finding, ModelPrice, PriceBook, Storage, Tier};
+use super::{Finding, ModelPrice, PriceBook, Storage, Tier, version};
 use crate::Share;
 
 const TOP: [&str; 13] = [
@@ -66,7 +66,7 @@ pub(super) fn read(text: &str, catalogue: &Catalogue) -> (Option<PriceBook>, Vec
         tiers: tiers(&mut r, at),
         models: models(&mut r, at, catalogue),
     };
-    let version = version(&book);
+    let version = version::of(&book);
     (Some(PriceBook { version, ..book }), r.errors)
 }
 
@@ -118,7 +118,12 @@ fn tiers(r: &mut Reader<'_>, at: At<'_, '_>) -> Vec<Tier> {
         r.known(at, &["above", "discount"]);
         for key in ["above", "discount"] {
             if !table.contains_key(key) {
-                r.error(Some(offset), &join(&path, key), "is missing".to_owned(), "a bracket needs `above` and `discount`");
+                r.error(
+                    Some(offset),
+                    &join(&path, key),
+                    "is missing".to_owned(),
+                    "a bracket needs `above` and `discount`",
+                );
             }
         }
         let above = r.money(at, "above");
@@ -218,42 +223,4 @@ fn includes(r: &mut Reader<'_>, at: At<'_, '_>) -> Resources {
         memory_gib: r.whole(at, "memory_gib", 1, MAX_MEMORY_GIB).unwrap_or(default.memory_gib),
         disk_gib: r.whole(at, "disk_gib", 1, MAX_DISK_GIB).unwrap_or(default.disk_gib),
     }
-}
-
-/// FNV-1a over a canonical text of every price: equal books have equal versions
-/// whatever their comments, order or spelling of names.
-fn version(book: &PriceBook) -> String {
-    let money = |m: Option<Money>| m.map_or("-".to_owned(), |m| m.micros().to_string());
-    let rate = |r: Option<Rate>| r.map_or("-".to_owned(), |r| r.micros_per_hour().to_string());
-    let mut text = format!(
-        "{:?}|{:?}|{:?}|{}|{}|{:?}|{}|{}|{}|{}|{}|{:?}",
-        book.name,
-        book.currency,
-        book.dated,
-        book.extra_cpu,
-        book.extra_memory_gib,
-        book.storage,
-        book.spot_discount,
-        book.rail8_surcharge,
-        book.hold_share,
-        book.year_pack_bonus,
-        book.exclusive_node_surcharge,
-        book.tiers,
-    );
-    for m in book.models.values() {
-        let discount = m.spot_discount.map_or("-".to_owned(), |d| d.to_string());
-        text.push_str(&format!(
-            "|{:?} {} {} {discount} {} {} {:?} {:?} {}",
-            m.gpu,
-            rate(m.on_demand),
-            rate(m.spot),
-            money(m.month),
-            money(m.year),
-            m.includes,
-            m.note,
-            m.demonstration
-        ));
-    }
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
-    format!("{hash:016x}")
 }

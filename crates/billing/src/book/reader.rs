@@ -94,7 +94,9 @@ impl<'t> Reader<'t> {
         let (text, offset) = self.text(at, key)?;
         let (message, hint) = match parse(&text) {
             Ok(value) if fits(&value) => return Some(value),
-            Ok(_) => (format!("{text} is below nothing"), "prices and shares cannot be negative".to_owned()),
+            Ok(_) => {
+                (format!("{} is below nothing", text.escape_debug()), "prices and shares cannot be negative".to_owned())
+            }
             Err(e) => (e.message().to_owned(), e.hint_text().unwrap_or("").to_owned()),
         };
         self.error(Some(offset), &join(at.path, key), message, &hint);
@@ -163,8 +165,7 @@ impl<'t> Reader<'t> {
             DeValue::Array(items) => items,
             _ => &[],
         };
-        let tables: Vec<_> =
-            items.iter().filter_map(|i| Some((i.get_ref().as_table()?, i.span().start))).collect();
+        let tables: Vec<_> = items.iter().filter_map(|i| Some((i.get_ref().as_table()?, i.span().start))).collect();
         if tables.len() != items.len() || !value.get_ref().is_array() {
             let hint = format!("write each one under [[{key}]]");
             self.error(Some(value.span().start), &join(at.path, key), "is not a list of tables".to_owned(), &hint);

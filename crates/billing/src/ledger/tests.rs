@@ -42,7 +42,9 @@ fn books_have_the_names_of_the_rule_book() {
 
 #[test]
 fn other_texts_are_no_books() {
-    for bad in ["", "cash", "cash:", "cash:A", "cash:a:b", "customer:me:balance", "revenue:a b", "Promotion", "rounding:x"] {
+    for bad in
+        ["", "cash", "cash:", "cash:A", "cash:a:b", "customer:me:balance", "revenue:a b", "Promotion", "rounding:x"]
+    {
         assert_eq!(bad.parse::<Book>().unwrap_err().cause(), Cause::InvalidRequest, "{bad}");
     }
     assert!(format!("customer:{}:debt", account(1)).parse::<Book>().is_err());
@@ -50,7 +52,8 @@ fn other_texts_are_no_books() {
 
 #[test]
 fn a_top_up_grows_the_balance_and_a_charge_shrinks_it() {
-    let top_up = Posting::top_up(account(1), "manual", Money::from_micros(900), "t:1".into(), Timestamp::EPOCH).unwrap();
+    let top_up =
+        Posting::top_up(account(1), "manual", Money::from_micros(900), "t:1".into(), Timestamp::EPOCH).unwrap();
     let balance = Book::Balance(account(1));
     assert_eq!(effect(&top_up, &balance), 900);
     assert_eq!(effect(&top_up, &Book::Cash("manual".into())), -900);

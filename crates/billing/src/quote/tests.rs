@@ -54,11 +54,14 @@ fn spot_and_rails_show_what_each_adds() {
     let q = ask(request).unwrap();
     assert_eq!(amount(q.rate), "35.36", "68.00 × 0.4 × 1.3");
     let steps: Vec<_> = q.lines.iter().map(|l| (l.what.as_str(), l.rate.to_string())).collect();
-    assert_eq!(steps, [
-        ("8 × H100 SXM5 80G at 8.50 per hour", "68.00".to_owned()),
-        ("spot: -60%", "-40.80".to_owned()),
-        ("8 rails: +30%", "8.16".to_owned()),
-    ]);
+    assert_eq!(
+        steps,
+        [
+            ("8 × H100 SXM5 80G at 8.50 per hour", "68.00".to_owned()),
+            ("spot: -60%", "-40.80".to_owned()),
+            ("8 rails: +30%", "8.16".to_owned()),
+        ]
+    );
     assert_eq!(q.hold.to_string(), "5.893333", "ten minutes");
 }
 
@@ -79,6 +82,20 @@ fn a_book_may_fix_spot_and_the_share_for_holding() {
 }
 
 #[test]
+fn without_a_card_only_extras_are_paid() {
+    let request = QuoteRequest { disk_gib: Some(90), ..QuoteRequest::new("rtx-4090-24g", 0) };
+    let q = quote_without_card(&book(), Catalogue::builtin(), &request).unwrap();
+    assert_eq!((q.count, q.cpus, q.memory_gib, amount(q.rate)), (0, 1, 2, "0.06".into()));
+    let what: Vec<_> = q.lines.iter().map(|l| l.what.as_str()).collect();
+    assert_eq!(what, ["1 CPU cores, 0.04 each", "2 GiB of memory, 0.01 each"]);
+    assert_eq!(
+        (amount(q.disk_rate), amount(q.stopped_rate)),
+        ("0.02".into(), "0.02".into()),
+        "40 GiB beyond the free 50"
+    );
+}
+
+#[test]
 fn refusals_name_their_cause() {
     let cause = |r: QuoteRequest| quote(&book(), Catalogue::builtin(), &r).unwrap_err().cause();
     let one = QuoteRequest::new("rtx-4090-24g", 1);
@@ -90,7 +107,11 @@ fn refusals_name_their_cause() {
     assert_eq!(cause(QuoteRequest { cpus: Some(i64::MAX), ..one.clone() }), Cause::InvalidRequest);
     assert_eq!(cause(QuoteRequest { model: "rtx-9999".into(), ..one.clone() }), Cause::UnknownGpu);
     assert_eq!(cause(QuoteRequest { model: "mi300x-192g".into(), ..one.clone() }), Cause::NoPrice);
-    assert_eq!(cause(QuoteRequest { model: "a10-24g".into(), ..one.clone() }), Cause::NoPrice, "sold by the month only");
+    assert_eq!(
+        cause(QuoteRequest { model: "a10-24g".into(), ..one.clone() }),
+        Cause::NoPrice,
+        "sold by the month only"
+    );
     for plan in [Plan::Spot, Plan::Month, Plan::Year] {
         let error = quote(&book(), Catalogue::builtin(), &QuoteRequest { plan, ..one.clone() }).unwrap_err();
         assert_eq!(error.cause(), Cause::NotOffered);

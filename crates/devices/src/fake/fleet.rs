@@ -6,6 +6,7 @@ use std::path::Path;
 use base::{Error, Result, Span};
 use fake_nvml::state::{Process, SWITCH, State};
 
+use super::cards::cards;
 use super::library::replace;
 use super::model::{Load, Sim};
 use super::profile::Profile;
@@ -23,7 +24,7 @@ pub struct FakeFleet {
 impl FakeFleet {
     /// The cards of `profile`, idle.
     pub fn new(profile: Profile) -> Self {
-        let sims = profile.cards().into_iter().map(Sim::new).collect();
+        let sims = cards(&profile).into_iter().map(Sim::new).collect();
         let mut fleet = Self { profile, sims, now: Span::ZERO };
         fleet.step(Span::ZERO, &BTreeMap::new());
         fleet

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use base::{Cause, Error, Result};
-use fake_nvml::state::{Card, Link, Live, SERIAL_MARK, SWITCH, UUID_MARK};
 use serde::Deserialize;
 
 use super::trace::{self, Trace};
@@ -37,41 +36,41 @@ pub struct Profile {
     traces: Vec<Trace>,
 }
 
-/// Some equal cards.
+/// Some equal cards. What the fields mean is written in profiles/README.md.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Model {
-    count: i64,
-    name: String,
-    brand: String,
-    architecture: String,
-    compute: String,
-    memory_mib: i64,
-    power_limit_w: i64,
-    max_sm_clock_mhz: i64,
-    max_mem_clock_mhz: i64,
-    cores: i64,
-    bus_bits: i64,
-    pcie_gen: i64,
+pub(super) struct Model {
+    pub(super) count: i64,
+    pub(super) name: String,
+    pub(super) brand: String,
+    pub(super) architecture: String,
+    pub(super) compute: String,
+    pub(super) memory_mib: i64,
+    pub(super) power_limit_w: i64,
+    pub(super) max_sm_clock_mhz: i64,
+    pub(super) max_mem_clock_mhz: i64,
+    pub(super) cores: i64,
+    pub(super) bus_bits: i64,
+    pub(super) pcie_gen: i64,
     #[serde(default = "sixteen")]
-    pcie_width: i64,
-    pci_device_id: i64,
+    pub(super) pcie_width: i64,
+    pub(super) pci_device_id: i64,
     #[serde(default)]
-    fan: bool,
-    ecc: Option<bool>,
-    nvlink: Option<NvLink>,
+    pub(super) fan: bool,
+    pub(super) ecc: Option<bool>,
+    pub(super) nvlink: Option<NvLink>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct NvLink {
-    shape: Shape,
-    lanes: i64,
+pub(super) struct NvLink {
+    pub(super) shape: Shape,
+    pub(super) lanes: i64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Shape {
+pub(super) enum Shape {
     /// 0 with 1, 2 with 3, and so on.
     Pairs,
     /// Each card with each other.
@@ -190,6 +189,18 @@ impl Profile {
         self.models.iter().map(|model| model.count.clamp(0, MAX_CARDS)).sum()
     }
 
+    pub(super) fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    pub(super) fn numa_nodes(&self) -> i64 {
+        self.numa_nodes
+    }
+
+    pub(super) fn models(&self) -> &[Model] {
+        &self.models
+    }
+
     pub(super) fn driver(&self) -> &str {
         &self.driver
     }
@@ -201,67 +212,10 @@ impl Profile {
     pub(super) fn traces(&self) -> &[Trace] {
         &self.traces
     }
-
-    /// The cards in order, with nothing running. Depends on nothing but the profile.
-    pub(super) fn cards(&self) -> Vec<Card> {
-        let models = self.models.iter().flat_map(|model| (0..model.count).map(move |_| model));
-        let mut cards: Vec<Card> = (0..).zip(models).map(|(index, model)| self.card(index, model)).collect();
-        let mut first = 0;
-        for model in &self.models {
-            let end = first + usize::try_from(model.count).unwrap_or(0);
-            if let Some(nvlink) = &model.nvlink {
-                connect(&mut cards[first..end], nvlink);
-            }
-            first = end;
-        }
-        cards
-    }
-
-    fn card(&self, index: i64, model: &Model) -> Card {
-        let digits = mixed(self.seed ^ mixed(index.unsigned_abs()));
-        let [a, b, c, d] = [48, 32, 16, 0].map(|shift| digits >> shift & 0xffff);
-        let last = mixed(digits) & 0xffff_ffff_ffff;
-        Card {
-            uuid: format!("{UUID_MARK}{a:04x}-{b:04x}-{c:04x}-{d:04x}-{last:012x}"),
-            name: model.name.clone(),
-            serial: format!("{SERIAL_MARK}{:09}", digits % 1_000_000_000),
-            // Far apart, as behind real bridges, and never where the switch is.
-            pci: format!("{:04x}:{:02x}:00.0", index / 16, index % 16 * 0x0e + 1),
-            pci_device_id: model.pci_device_id,
-            minor: index,
-            numa: Some(index * self.numa_nodes / self.count().max(1)),
-            memory_mib: model.memory_mib,
-            power_limit_w: model.power_limit_w,
-            max_sm_clock_mhz: model.max_sm_clock_mhz,
-            max_mem_clock_mhz: model.max_mem_clock_mhz,
-            compute: model.compute.clone(),
-            architecture: model.architecture.clone(),
-            brand: model.brand.clone(),
-            cores: model.cores,
-            bus_bits: model.bus_bits,
-            pcie_gen: model.pcie_gen,
-            pcie_width: model.pcie_width,
-            ecc: model.ecc,
-            live: Live { fan_pct: model.fan.then_some(0), ..Live::default() },
-            links: Vec::new(),
-        }
-    }
-}
-
-fn connect(cards: &mut [Card], nvlink: &NvLink) {
-    let uuids: Vec<String> = cards.iter().map(|card| card.uuid.clone()).collect();
-    for (place, card) in cards.iter_mut().enumerate() {
-        let to = |peer: &String| Link { peer: peer.clone(), lanes: nvlink.lanes };
-        card.links = match nvlink.shape {
-            Shape::Pairs => uuids.get(place ^ 1).map(to).into_iter().collect(),
-            Shape::Mesh => uuids.iter().filter(|uuid| **uuid != card.uuid).map(to).collect(),
-            Shape::Switch => vec![to(&SWITCH.to_owned())],
-        };
-    }
 }
 
 /// Spreads the bits of a number (the finalizer of SplitMix64).
-fn mixed(value: u64) -> u64 {
+pub(super) fn mixed(value: u64) -> u64 {
     let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let value = (value ^ value >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ value >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -270,8 +224,7 @@ fn mixed(value: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
+    use super::super::cards::cards;
     use super::*;
 
     #[test]
@@ -279,31 +232,7 @@ mod tests {
         for name in Profile::builtin_names() {
             let profile = Profile::builtin(name).unwrap();
             assert_eq!(profile.name(), name);
-            assert_eq!(profile.cards().len() as i64, profile.count());
-        }
-    }
-
-    #[test]
-    fn cards_are_the_same_each_time_and_differ_from_one_another() {
-        let mut uuids = BTreeSet::new();
-        let mut count = 0;
-        for name in Profile::builtin_names() {
-            let profile = Profile::builtin(name).unwrap();
-            assert_eq!(profile.cards(), profile.cards());
-            for other in [profile.clone(), profile.clone().for_node("a"), profile.for_node("b")] {
-                count += other.cards().len();
-                uuids.extend(other.cards().into_iter().map(|card| card.uuid));
-            }
-        }
-        assert_eq!(uuids.len(), count);
-        assert!(uuids.iter().all(|uuid| uuid.len() == "GPU-12345678-1234-1234-1234-123456789012".len()));
-    }
-
-    #[test]
-    fn links_go_both_ways() {
-        let cards = Profile::builtin("a100-80g-nvlink-x4").unwrap().cards();
-        for (a, b) in [(0, 1), (1, 0), (2, 3), (3, 2)] {
-            assert_eq!(cards[a].links, [Link { peer: cards[b].uuid.clone(), lanes: 12 }]);
+            assert_eq!(cards(&profile).len() as i64, profile.count());
         }
     }
 

@@ -1,8 +1,22 @@
 //! How typed names are compared.
 
 /// Words that carry no information about which card is meant.
-const BRANDS: [&str; 10] =
-    ["nvidia", "geforce", "tesla", "rtx", "amd", "instinct", "radeon", "intel", "huawei", "hygon"];
+const BRANDS: [&str; 14] = [
+    "nvidia",
+    "geforce",
+    "tesla",
+    "rtx",
+    "amd",
+    "instinct",
+    "radeon",
+    "intel",
+    "huawei",
+    "hygon",
+    "英伟达",
+    "华为",
+    "昇腾",
+    "海光",
+];
 
 /// Longest name worth comparing, characters; more is not a card's name.
 const LONGEST: usize = 80;
@@ -10,8 +24,7 @@ const LONGEST: usize = 80;
 /// A name reduced to what distinguishes it: lower case, letters and digits only,
 /// memory sizes in one spelling, without brand words in front.
 pub(super) fn key(name: &str) -> String {
-    let flat: String =
-        name.chars().filter(|c| c.is_alphanumeric()).take(LONGEST).flat_map(char::to_lowercase).collect();
+    let flat: String = plain(name).filter(|c| c.is_alphanumeric()).take(LONGEST).flat_map(char::to_lowercase).collect();
     let mut rest = one_spelling(&flat);
     while let Some(shorter) = BRANDS.iter().find_map(|b| rest.strip_prefix(b)).filter(|s| !s.is_empty()) {
         rest = shorter.to_owned();
@@ -22,6 +35,7 @@ pub(super) fn key(name: &str) -> String {
 /// The words of a name, in the spelling of [`key`], brand words left out.
 pub(super) fn tokens(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
+    let name: String = plain(name).collect();
     for word in name.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).take(LONGEST) {
         let word = one_spelling(&word.to_lowercase());
         let unit = matches!(word.as_str(), "g" | "gb" | "gib");
@@ -32,6 +46,15 @@ pub(super) fn tokens(name: &str) -> Vec<String> {
         }
     }
     words
+}
+
+/// Full-width letters and digits, as Chinese keyboards give them, become plain ones.
+fn plain(name: &str) -> impl Iterator<Item = char> {
+    name.chars().map(|c| match c {
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
+        '\u{3000}' => ' ',
+        c => c,
+    })
 }
 
 /// `24gb` and `24gib` become `24g`.

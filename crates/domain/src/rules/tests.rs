@@ -97,7 +97,10 @@ fn the_rule_that_fired_first_is_the_cause() {
 fn senseless_rules_are_refused() {
     let now = t("2026-03-01T10:00:00Z");
     let refused = |rules: Rules| rules.checked(now).unwrap_err().cause();
-    assert_eq!(refused(Rules { idle: Some(Span::from_micros(MIN_IDLE.micros() - 1)), ..Rules::OFF }), Cause::InvalidRequest);
+    assert_eq!(
+        refused(Rules { idle: Some(Span::from_micros(MIN_IDLE.micros() - 1)), ..Rules::OFF }),
+        Cause::InvalidRequest
+    );
     assert_eq!(refused(Rules { after: Some(Span::ZERO), ..Rules::OFF }), Cause::InvalidRequest);
     assert_eq!(refused(Rules { at: Some(now), ..Rules::OFF }), Cause::InvalidRequest);
     assert_eq!(refused(Rules { budget: Some(Money::ZERO), ..Rules::OFF }), Cause::InvalidAmount);

@@ -51,6 +51,18 @@ pub(super) struct ProcessV2 {
     pub(super) compute_instance: c_uint,
 }
 
+/// `nvmlProcessUtilizationSample_t`: microseconds since the epoch, percent.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct ProcessUtilization {
+    pub(super) pid: c_uint,
+    pub(super) at: c_ulonglong,
+    pub(super) sm: c_uint,
+    pub(super) memory: c_uint,
+    pub(super) encoder: c_uint,
+    pub(super) decoder: c_uint,
+}
+
 /// `nvmlTemperature_v1_t`: °C.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -146,6 +158,8 @@ mod tests {
         same!(ProcessV1, nvml::nvmlProcessInfo_v1_t; pid = pid, used = usedGpuMemory);
         same!(ProcessV2, nvml::nvmlProcessInfo_v2_t; pid = pid, used = usedGpuMemory,
             gpu_instance = gpuInstanceId, compute_instance = computeInstanceId);
+        same!(ProcessUtilization, nvml::nvmlProcessUtilizationSample_t; pid = pid, at = timeStamp, sm = smUtil,
+            memory = memUtil, encoder = encUtil, decoder = decUtil);
         same!(PciInfo, nvml::nvmlPciInfo_t; legacy = busIdLegacy, domain = domain, bus = bus, device = device,
             device_id = pciDeviceId, subsystem_id = pciSubSystemId, bus_id = busId);
         same!(PciInfoExt, nvml::nvmlPciInfoExt_v1_t; version = version, domain = domain, bus = bus,

@@ -24,7 +24,7 @@ fn memory(card: &Card) -> Memory {
 }
 
 fn put_memory_v2(card: &Card, out: Out<MemoryV2>) -> Answer {
-    // pynvml writes the plain number, other clients the header's word.
+    // The header's text asks for the plain 2, its macro makes the full word.
     let version = out.get()?.version;
     if version != version_word::<MemoryV2>(2) && version != 2 {
         return Err(Code::ArgumentVersionMismatch);
@@ -33,7 +33,7 @@ fn put_memory_v2(card: &Card, out: Out<MemoryV2>) -> Answer {
     out.put(MemoryV2 { version, total, reserved: 0, free, used })
 }
 
-fn utilization(card: &Card) -> Utilization {
+pub(super) fn utilization(card: &Card) -> Utilization {
     let memory = (card.live.memory_used_mib.max(0) * 100).checked_div(card.memory_mib.max(1)).unwrap_or(0);
     let gpu = unsigned(card.live.gpu_util_pct).min(100);
     // The memory figure of NVML is bus traffic, not fill: none without a kernel.

@@ -120,7 +120,7 @@ impl Cli {
             Verb::Offers(verb) => verb.run(&out).await,
             Verb::Quote(verb) => verb.run(&out).await,
             Verb::Rent(verb) => verb.run(&out).await,
-            Verb::Run(verb) => verb.run(&out).await,
+            Verb::Run(verb) => verb.run().await,
             Verb::Ls(verb) => verb.run(&out).await,
             Verb::Show(verb) => verb.run(&out).await,
             Verb::Events(verb) => verb.run(&out).await,

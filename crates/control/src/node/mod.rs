@@ -1,0 +1,8 @@
+//! Nodes: hearing what their agents can prove, and writing it down.
+
+mod evidence;
+mod reconcile;
+mod watch;
+
+pub use evidence::apply;
+pub use watch::{register, run};

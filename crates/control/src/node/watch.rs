@@ -1,0 +1,216 @@
+//! One loop per node: ask for everything that is proven since the last time.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base::{NodeId, Result, Span, Timestamp};
+use domain::catalogue::Catalogue;
+use engine::{Engine, NodeInfo, NodeReport};
+use futures_util::FutureExt;
+use store::nodes::{self, Inventory};
+use store::{incidents, nodes::Node};
+
+use super::{evidence, reconcile};
+use crate::{Clock, Control};
+
+/// How long a question may stay open while there is no news.
+const WAIT: Span = Span::from_secs(1);
+
+/// Silence after which a node takes no new instances.
+const LOST_AFTER: Span = Span::from_secs(10);
+
+/// Connects an engine: asks what its node is, stores it, and makes the engine known.
+///
+/// # Errors
+/// The engine cannot be reached, or the database's.
+pub async fn register<C: Clock, E: Engine>(control: &Control<C, E>, engine: Arc<E>) -> Result<NodeId> {
+    let info = engine.info().await?;
+    let node = store_inventory(control, &info).await?;
+    control.engines.set(node.clone(), engine);
+    Ok(node)
+}
+
+/// Hears one node until the future is dropped.
+pub async fn run<C: Clock, E: Engine>(control: Control<C, E>, engine: Arc<E>, node: NodeId) {
+    let mut heard = control.clock.now();
+    let mut seen = Seen::default();
+    loop {
+        match round(&control, &engine, &node, &mut seen).await {
+            Ok(()) => {
+                if control.clock.now().since(heard) > LOST_AFTER {
+                    tracing::info!(%node, "the node is back");
+                }
+                heard = control.clock.now();
+            }
+            Err(error) => {
+                tracing::warn!(%error, %node, "the node was not heard");
+                seen = Seen::default();
+                if control.clock.now().since(heard) > LOST_AFTER {
+                    if let Err(error) = mark_lost(&control, &node, heard).await {
+                        tracing::error!(%error, %node, "marking the node as lost is tried again");
+                    }
+                }
+                tokio::time::sleep(Duration::from_millis(500)).await;
+            }
+        }
+    }
+}
+
+/// What was the same at the last report needs no work again.
+#[derive(Default)]
+pub(super) struct Seen {
+    alive: Option<Vec<engine::Alive>>,
+    lost: BTreeMap<String, bool>,
+    was_lost: bool,
+    clock_step: bool,
+}
+
+async fn round<C: Clock, E: Engine>(
+    control: &Control<C, E>,
+    engine: &Arc<E>,
+    node: &NodeId,
+    seen: &mut Seen,
+) -> Result<()> {
+    let stored = stored(control, node).await?;
+    let report = engine.report(stored.proven_until, WAIT).await?;
+    if report.inventory_version != stored.inventory_version || report.boot_id != stored.boot_id {
+        store_inventory(control, &engine.info().await?).await?;
+    }
+    evidence::apply(control, node, &report).await?;
+    devices(control, &report, seen).await?;
+    clock_step(control, node, &report, seen).await?;
+    if seen.was_lost || stored.state == "lost" {
+        let (node, now) = (node.clone(), control.clock.now());
+        control
+            .store
+            .write(move |tx| {
+                let node = node.clone();
+                async move { incidents::close(tx, now, "node-out-of-touch", node.as_str()).await }.boxed()
+            })
+            .await?;
+        seen.was_lost = false;
+    }
+    if seen.alive.as_ref() != Some(&report.alive) {
+        reconcile::compare(control, engine, node, &report).await?;
+        seen.alive = Some(report.alive);
+    }
+    control.engines.keep_samples(report.samples);
+    Ok(())
+}
+
+async fn stored<C: Clock, E: Engine>(control: &Control<C, E>, node: &NodeId) -> Result<Node> {
+    let mut db = control.store.read().await?;
+    let found = nodes::get(&mut db, node).await?;
+    found.ok_or_else(|| base::Error::internal(format!("{node} is not in the store")))
+}
+
+async fn store_inventory<C: Clock, E: Engine>(control: &Control<C, E>, info: &NodeInfo) -> Result<NodeId> {
+    let known = Catalogue::builtin();
+    let gpu = |d: &domain::device::DeviceFacts| known.identify(&d.name, d.memory_mib).map(|m| m.slug.clone());
+    let inventory = Inventory {
+        name: info.name.clone(),
+        isolation: info.isolation.clone(),
+        cpus: info.cpus,
+        memory_mib: info.memory_mib,
+        disk_mib: info.disk_free_mib,
+        notices: info.notices.clone(),
+        version: info.inventory_version,
+        boot_id: info.boot_id.clone(),
+        devices: info.devices.iter().map(|d| (d.clone(), gpu(d))).collect(),
+    };
+    let now = control.clock.now();
+    control
+        .store
+        .write(move |tx| {
+            let inventory = inventory.clone();
+            async move { nodes::register(tx, &inventory, now).await }.boxed()
+        })
+        .await
+}
+
+async fn mark_lost<C: Clock, E: Engine>(control: &Control<C, E>, node: &NodeId, heard: Timestamp) -> Result<()> {
+    let (node, now) = (node.clone(), control.clock.now());
+    control
+        .store
+        .write(move |tx| {
+            let node = node.clone();
+            async move {
+                if nodes::mark_lost(tx, &node).await? {
+                    let action = "see whether the machine runs and its agent answers (`suanli doctor` there); its renters are not charged for what nobody can prove";
+                    let detail = format!("its agent was last heard at {heard}");
+                    incidents::open(tx, now, "node-out-of-touch", node.as_str(), action, &detail).await?;
+                }
+                Ok(())
+            }
+            .boxed()
+        })
+        .await
+}
+
+/// Stores which devices stopped or began to answer since the last report.
+async fn devices<C: Clock, E: Engine>(control: &Control<C, E>, report: &NodeReport, seen: &mut Seen) -> Result<()> {
+    let changed: Vec<_> = report
+        .samples
+        .iter()
+        .filter(|s| seen.lost.get(&s.uuid).copied().unwrap_or(false) != s.lost)
+        .map(|s| (s.uuid.clone(), s.lost))
+        .collect();
+    if changed.is_empty() {
+        return Ok(());
+    }
+    seen.lost.extend(changed.iter().cloned());
+    let now = control.clock.now();
+    control
+        .store
+        .write(move |tx| {
+            let changed = changed.clone();
+            async move {
+                for (uuid, lost) in changed {
+                    nodes::set_device_state(tx, &uuid, lost).await?;
+                    if lost {
+                        let action = "look at the machine's kernel log for Xid messages; the card is not rented out until it answers again";
+                        incidents::open(tx, now, "device-lost", &uuid, action, "the card no longer answers").await?;
+                    } else {
+                        incidents::close(tx, now, "device-lost", &uuid).await?;
+                    }
+                }
+                Ok(())
+            }
+            .boxed()
+        })
+        .await
+}
+
+/// A wall clock that moved is an incident, never a charge: durations are monotonic.
+async fn clock_step<C: Clock, E: Engine>(
+    control: &Control<C, E>,
+    node: &NodeId,
+    report: &NodeReport,
+    seen: &mut Seen,
+) -> Result<()> {
+    let stepped = report.clock_step_us.abs() > 2_000_000;
+    if stepped == seen.clock_step {
+        return Ok(());
+    }
+    seen.clock_step = stepped;
+    let (node, now) = (node.clone(), control.clock.now());
+    let by = Span::from_micros(report.clock_step_us);
+    control
+        .store
+        .write(move |tx| {
+            let node = node.clone();
+            async move {
+                if stepped {
+                    let action = "check the machine's time synchronisation, then restart its agent at a quiet moment";
+                    let detail = format!("its wall clock moved by {by}; bills follow the monotonic clock");
+                    incidents::open(tx, now, "clock-step", node.as_str(), action, &detail).await?;
+                } else {
+                    incidents::close(tx, now, "clock-step", node.as_str()).await?;
+                }
+                Ok(())
+            }
+            .boxed()
+        })
+        .await
+}

@@ -1,0 +1,102 @@
+//! The loop that claims due objects and steps them. One per kind of object.
+
+use std::time::{Duration, Instant};
+
+use base::{Result, Span};
+use engine::Engine;
+use futures_util::FutureExt;
+use store::lease::{self, Kind, Lease};
+use tokio::task::JoinSet;
+
+use crate::{Clock, Control, account, instance, segment};
+
+/// Objects of one kind that are stepped at the same time.
+const AT_ONCE: usize = 64;
+
+/// How long another server's work may go unnoticed where no nudge crosses processes.
+const LOOK_AGAIN: Span = Span::from_millis(500);
+
+/// Runs one kind's loop until the future is dropped.
+pub async fn run<C: Clock, E: Engine>(control: Control<C, E>, kind: Kind) {
+    let mut written = control.store.watch();
+    let mut running = JoinSet::new();
+    loop {
+        written.mark_unchanged();
+        while running.try_join_next().is_some() {}
+        match round(&control, kind, &mut running).await {
+            Ok(Round::Claimed) => continue,
+            Ok(Round::Idle { until }) => {
+                tokio::select! {
+                    // The store lives as long as this loop, so the sender never ends first.
+                    _ = written.changed() => {}
+                    () = control.clock.sleep_until(until) => {}
+                    Some(_) = running.join_next(), if running.len() >= AT_ONCE => {}
+                }
+            }
+            Err(error) => {
+                tracing::error!(%error, kind = kind.as_str(), "claiming failed; trying again");
+                control.metrics.failure(kind.as_str());
+                tokio::time::sleep(Duration::from_millis(500)).await;
+            }
+        }
+    }
+}
+
+enum Round {
+    Claimed,
+    Idle { until: base::Timestamp },
+}
+
+async fn round<C: Clock, E: Engine>(control: &Control<C, E>, kind: Kind, running: &mut JoinSet<()>) -> Result<Round> {
+    let now = control.clock.now();
+    let latest = now.after(LOOK_AGAIN);
+    let room = AT_ONCE.saturating_sub(running.len());
+    if room == 0 {
+        return Ok(Round::Idle { until: latest });
+    }
+    let queue = {
+        let mut db = control.store.read().await?;
+        lease::queue(&mut db, kind, now).await?
+    };
+    if queue.due == 0 {
+        return Ok(Round::Idle { until: queue.next_due.map_or(latest, |next| next.min(latest)) });
+    }
+    let claimed = claim(control, kind, room).await?;
+    if claimed.is_empty() {
+        // What is due is being stepped by somebody; its result will be a write or its lease will end.
+        return Ok(Round::Idle { until: latest });
+    }
+    for lease in claimed {
+        let control = control.clone();
+        running.spawn(async move { step(&control, kind, &lease).await });
+    }
+    Ok(Round::Claimed)
+}
+
+/// Claims due objects of one kind.
+///
+/// # Errors
+/// The database's.
+pub async fn claim<C: Clock, E: Engine>(control: &Control<C, E>, kind: Kind, limit: usize) -> Result<Vec<Lease>> {
+    let now = control.clock.now();
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    control.store.write(move |tx| lease::claim(tx, kind, now, limit).boxed()).await
+}
+
+/// Steps one claimed object. Trouble is logged here, once; the lease runs out
+/// and the object is tried again.
+pub async fn step<C: Clock, E: Engine>(control: &Control<C, E>, kind: Kind, lease: &Lease) {
+    let began = Instant::now();
+    let done = match kind {
+        Kind::Instances => instance::step(control, lease).await,
+        Kind::Segments => segment::step(control, lease).await.map(|()| "settle"),
+        Kind::Accounts => account::step(control, lease).await.map(|()| "guard"),
+    };
+    match done {
+        Ok(state) => control.metrics.step(kind.as_str(), state, began.elapsed()),
+        Err(error) => {
+            control.metrics.failure(kind.as_str());
+            tracing::error!(%error, kind = kind.as_str(), id = %lease.id, "step failed; it is tried again");
+        }
+    }
+}
