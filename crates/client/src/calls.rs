@@ -5,7 +5,7 @@
 //! with `unavailable` when the server cannot be reached.
 
 use api::Page;
-use api::account::{AccountView, Balance, CreateAccount, CreatedAccount, ToppedUp, TopUp};
+use api::account::{AccountView, Balance, CreateAccount, CreatedAccount, TopUp, ToppedUp};
 use api::bill::{AccountQuery, Bill, BillQuery};
 use api::event::{EventQuery, EventView};
 use api::instance::{InstanceQuery, InstanceView, RentRequest, StartRequest, UsageView, Why};
@@ -22,12 +22,20 @@ use crate::{Client, Key};
 impl Client {
     /// Whether the server process answers at all. Errors: `unavailable`.
     pub async fn healthz(&self) -> Result<()> {
-        self.probe("healthz").await
+        self.probe("healthz").await.map(drop)
+    }
+
+    /// Version of the server, from the `Server: suanli/…` header of its answers;
+    /// `None` where something on the way hides it. Errors: `unavailable`.
+    pub async fn server_version(&self) -> Result<Option<String>> {
+        let headers = self.probe("healthz").await?;
+        let name = headers.get(http::header::SERVER).and_then(|value| value.to_str().ok());
+        Ok(name.and_then(|name| name.strip_prefix("suanli/")).map(str::to_owned))
     }
 
     /// Whether the server can do its work. Errors: `unavailable`.
     pub async fn readyz(&self) -> Result<()> {
-        self.probe("readyz").await
+        self.probe("readyz").await.map(drop)
     }
 
     /// Signs in; the answer holds a fresh token. Errors: `unauthenticated`.

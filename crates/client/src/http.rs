@@ -7,6 +7,7 @@ use api::problem::Problem;
 use base::{Cause, Error, Result};
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue, USER_AGENT};
+use http::response::Parts;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
@@ -149,7 +150,9 @@ impl Client {
     pub(crate) fn address(&self, parts: &[&str]) -> Result<Url> {
         let mut url = self.inner.base.clone();
         if let Some(odd) = parts.iter().find(|part| matches!(**part, "" | "." | "..")) {
-            return Err(Error::not_found(format!("`{odd}`")).hint("give an id, a slug or a name; `suanli ls` lists them"));
+            return Err(
+                Error::not_found(format!("`{odd}`")).hint("give an id, a slug or a name; `suanli ls` lists them")
+            );
         }
         url.path_segments_mut().map_err(|()| Error::internal("address without a path"))?.pop_if_empty().extend(parts);
         Ok(url)
@@ -169,8 +172,8 @@ impl Client {
         let mut pauses = PAUSES.iter();
         loop {
             let error = match self.once(&call, &url).await {
-                Ok((status, body)) if status.is_success() => return Ok(body),
-                Ok((status, body)) => return Err(refusal(self.url(), status, &body)),
+                Ok((head, body)) if head.status.is_success() => return Ok(body),
+                Ok((head, body)) => return Err(refusal(self.url(), head.status, &body)),
                 Err(Failure::Unknown(error)) if !call.repeatable() => return Err(error),
                 Err(Failure::NotSent(error) | Failure::Unknown(error)) => error,
             };
@@ -181,8 +184,9 @@ impl Client {
         }
     }
 
-    async fn once(&self, call: &Call<'_>, url: &Url) -> Result<(StatusCode, Bytes), Failure> {
-        let mut request = Request::builder().method(call.method.clone()).uri(url.as_str()).header(ACCEPT, "application/json");
+    async fn once(&self, call: &Call<'_>, url: &Url) -> Result<(Parts, Bytes), Failure> {
+        let mut request =
+            Request::builder().method(call.method.clone()).uri(url.as_str()).header(ACCEPT, "application/json");
         if let Some(key) = call.key {
             request = request.header("idempotency-key", key.as_str());
         }
@@ -193,10 +197,10 @@ impl Client {
         let request = request.body(body).map_err(|e| Failure::NotSent(Error::internal(e)))?;
         let answer = async {
             let response = self.send(request).await?;
-            let status = response.status();
-            let body = Limited::new(response.into_body(), LARGEST_ANSWER).collect().await;
+            let (head, body) = response.into_parts();
+            let body = Limited::new(body, LARGEST_ANSWER).collect().await;
             let body = body.map_err(|e| Failure::Unknown(broken_off(self.url()).context(e)))?;
-            Ok((status, body.to_bytes()))
+            Ok((head, body.to_bytes()))
         };
         tokio::time::timeout(ANSWER_LIMIT, answer).await.unwrap_or_else(|_| {
             Err(Failure::Unknown(
@@ -240,12 +244,13 @@ impl Client {
         Err(refusal(self.url(), status, &body.map(|b| b.to_bytes()).unwrap_or_default()))
     }
 
-    /// Whether the server says that it is `healthz` or `readyz`, outside `/v1`.
-    pub(crate) async fn probe(&self, name: &str) -> Result<()> {
+    /// Asks for `healthz` or `readyz`, outside `/v1`. Returns what the answer's
+    /// head says besides.
+    pub(crate) async fn probe(&self, name: &str) -> Result<http::HeaderMap> {
         let url = self.address(&[name])?;
         match self.once(&Call::new(Method::GET, &[]), &url).await {
-            Ok((status, _)) if status.is_success() => Ok(()),
-            Ok((status, body)) => Err(refusal(self.url(), status, &body)),
+            Ok((head, _)) if head.status.is_success() => Ok(head.headers),
+            Ok((head, body)) => Err(refusal(self.url(), head.status, &body)),
             Err(Failure::NotSent(error) | Failure::Unknown(error)) => Err(error),
         }
     }
@@ -271,7 +276,8 @@ fn parse_address(text: &str) -> Result<Url> {
 
 fn bearer(token: &str) -> Result<HeaderValue> {
     let mut value = HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| {
-        Error::new(Cause::Unauthenticated, "the token has characters that no token has").hint("sign in again with `suanli login`")
+        Error::new(Cause::Unauthenticated, "the token has characters that no token has")
+            .hint("sign in again with `suanli login`")
     })?;
     value.set_sensitive(true);
     Ok(value)
@@ -340,7 +346,8 @@ pub(crate) fn refusal(url: &str, status: StatusCode, body: &[u8]) -> Error {
     };
     // A newer server may know causes that this client does not: its words still count.
     let said: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
-    let detail = said.get("detail").and_then(|v| v.as_str()).map_or_else(|| format!("{url} answered {status}"), str::to_owned);
+    let detail =
+        said.get("detail").and_then(|v| v.as_str()).map_or_else(|| format!("{url} answered {status}"), str::to_owned);
     let error = Error::new(cause, detail);
     match said.get("hint").and_then(|v| v.as_str()) {
         Some(hint) => error.hint(hint),
@@ -388,7 +395,8 @@ mod tests {
 
     #[test]
     fn a_problem_keeps_its_cause_and_an_unknown_one_its_words() {
-        let known = serde_json::to_vec(&Problem::of(&Error::new(Cause::NoCapacity, "taken").hint("wait"), None)).unwrap();
+        let known =
+            serde_json::to_vec(&Problem::of(&Error::new(Cause::NoCapacity, "taken").hint("wait"), None)).unwrap();
         let error = refusal("http://host", StatusCode::CONFLICT, &known);
         assert_eq!((error.cause(), error.message(), error.hint_text()), (Cause::NoCapacity, "taken", Some("wait")));
         let unknown = br#"{"code":"from-the-future","detail":"no more","hint":"rest"}"#;

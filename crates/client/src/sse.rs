@@ -58,7 +58,8 @@ impl EventStream {
         loop {
             while let Some(block) = take_block(&mut self.buffer) {
                 let Some(data) = data_of(&block) else { continue };
-                let event: EventView = serde_json::from_str(&data).map_err(|e| not_ours(self.client.url()).context(e))?;
+                let event: EventView =
+                    serde_json::from_str(&data).map_err(|e| not_ours(self.client.url()).context(e))?;
                 // A server that was asked twice may tell the last one again.
                 if self.last.is_some_and(|last| event.seq <= last) {
                     continue;

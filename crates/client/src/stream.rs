@@ -68,7 +68,8 @@ impl Client {
         let io: Box<dyn Io> = match self.tls() {
             None => Box::new(tcp),
             Some(config) => {
-                let name = rustls::pki_types::ServerName::try_from(host).map_err(|e| not_ours(self.url()).context(e))?;
+                let name =
+                    rustls::pki_types::ServerName::try_from(host).map_err(|e| not_ours(self.url()).context(e))?;
                 Box::new(TlsConnector::from(config).connect(name, tcp).await.map_err(|e| away(&e))?)
             }
         };

@@ -43,6 +43,9 @@ pub fn config() -> Result<Arc<ClientConfig>> {
 }
 
 fn no_roots() -> Error {
-    Error::new(Cause::HostIncomplete, "this machine has no list of trusted certificate authorities, so https cannot be checked")
-        .hint("install the package ca-certificates, or name a PEM file in SSL_CERT_FILE")
+    Error::new(
+        Cause::HostIncomplete,
+        "this machine has no list of trusted certificate authorities, so https cannot be checked",
+    )
+    .hint("install the package ca-certificates, or name a PEM file in SSL_CERT_FILE")
 }

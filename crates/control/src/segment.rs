@@ -12,7 +12,7 @@ use store::{Outcome, Tx, accounts, incidents, nodes, postings};
 use crate::{Clock, Control};
 
 /// How long evidence may come late. What is not proven by then never is.
-const LATE: Span = Span::from_hours(24);
+pub(crate) const LATE: Span = Span::from_hours(24);
 
 /// How long to wait for evidence before looking again without a nudge from it.
 const AGAIN: Span = Span::from_secs(30);
@@ -42,7 +42,7 @@ async fn settle(tx: &mut Tx<'_>, lease: Lease, now: Timestamp) -> Outcome<bool> 
     };
     let Some(to) = segment.to else {
         // It was opened for settlement by mistake: an open segment has nothing to settle.
-        return segments::settled(tx, &lease, segment.posted, None).await;
+        return segments::settled(tx, &lease, segment.posted, segment.from, None).await;
     };
     let too_late = now.since(to) > LATE && node.proven_until < to;
     let end = if too_late { node.proven_until.max(segment.from) } else { to };
@@ -60,7 +60,7 @@ async fn settle(tx: &mut Tx<'_>, lease: Lease, now: Timestamp) -> Outcome<bool> 
         incidents::open(tx, now, "evidence-never-came", segment.id.as_str(), action, &detail).await?;
     }
     let done = proven >= end;
-    segments::settled(tx, &lease, posted, (!done).then(|| now.after(AGAIN))).await
+    segments::settled(tx, &lease, posted, proven, (!done).then(|| now.after(AGAIN))).await
 }
 
 async fn post(tx: &mut Tx<'_>, s: &Segment, proven: Timestamp, amount: base::Money, now: Timestamp) -> Outcome<()> {

@@ -19,8 +19,7 @@ pub fn parts(name: &[u8]) -> Result<Vec<&[u8]>, Failure> {
     if name.contains(&0) {
         return refuse("has a zero byte in its name");
     }
-    let parts: Vec<&[u8]> =
-        name.split(|byte| *byte == b'/').filter(|part| !part.is_empty() && *part != b".").collect();
+    let parts: Vec<&[u8]> = name.split(|byte| *byte == b'/').filter(|part| !part.is_empty() && *part != b".").collect();
     if parts.contains(&&b".."[..]) {
         return refuse("leaves the folder");
     }

@@ -153,10 +153,8 @@ fn start<'a>(house: &'a House, request: &Request) -> Result<Session<'a>, Failure
         if let Some(pipe) = pipes.stdin {
             session.stdin = Some(unblocked(File::from(OwnedFd::from(pipe)))?);
         }
-        let outputs = [
-            (pipes.stdout.map(OwnedFd::from), Channel::Stdout),
-            (pipes.stderr.map(OwnedFd::from), Channel::Stderr),
-        ];
+        let outputs =
+            [(pipes.stdout.map(OwnedFd::from), Channel::Stdout), (pipes.stderr.map(OwnedFd::from), Channel::Stderr)];
         for (pipe, channel) in outputs {
             if let Some(pipe) = pipe {
                 session.outputs.push(Output { from: unblocked(File::from(pipe))?, channel, owed: 0 });
@@ -219,7 +217,11 @@ fn find(program: &str, cwd: &Path, path: Option<&OsString>) -> Result<(), Failur
         let mut candidates = places.map(|place| cwd.join(place).join(program));
         !program.is_empty() && candidates.any(|file: PathBuf| file.is_file())
     };
-    if found { Ok(()) } else { Err(Failure::invalid(format!("there is no program `{}` inside", program.escape_debug()))) }
+    if found {
+        Ok(())
+    } else {
+        Err(Failure::invalid(format!("there is no program `{}` inside", program.escape_debug())))
+    }
 }
 
 fn start_failure(program: &str, error: &io::Error) -> Failure {

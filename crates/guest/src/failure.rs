@@ -4,6 +4,9 @@ use std::io;
 
 use link::Control;
 
+/// Longest message, bytes.
+const MESSAGE_LIMIT: usize = 2000;
+
 /// The cause codes of the product that the helper uses. Plain text because the
 /// crate that defines them brings more than this small program may carry; a test
 /// holds the two together.
@@ -61,7 +64,14 @@ impl Failure {
     pub fn into_frame(self) -> Option<Control> {
         match self {
             Self::Gone => None,
-            Self::Refused(cause, message) => Some(Control::Error { cause: cause.to_owned(), message }),
+            Self::Refused(cause, mut message) => {
+                // Names from outside may be longer than a frame.
+                if message.len() > MESSAGE_LIMIT {
+                    message.truncate(message.floor_char_boundary(MESSAGE_LIMIT));
+                    message.push('…');
+                }
+                Some(Control::Error { cause: cause.to_owned(), message })
+            }
         }
     }
 }
@@ -90,5 +100,11 @@ mod tests {
         let full = Failure::system("a", &io::Error::from_raw_os_error(libc::EDQUOT));
         assert!(matches!(full, Failure::Refused(cause::DISK_FULL, _)));
         assert!(Failure::Gone.into_frame().is_none());
+    }
+
+    #[test]
+    fn every_message_fits_into_a_frame() {
+        let frame = link::Frame::Control(Failure::invalid("字".repeat(100_000)).into_frame().unwrap());
+        frame.encode(&mut Vec::new()).unwrap();
     }
 }

@@ -173,6 +173,8 @@ fn failed(path: &Path, error: &io::Error) -> Failure {
 fn unwritten(name: &Path, error: &io::Error) -> Failure {
     match error.kind() {
         io::ErrorKind::BrokenPipe => Failure::Gone,
-        _ => Failure::invalid(format!("`{}` cannot be put into an archive: {error}", shown(name.as_os_str().as_bytes()))),
+        _ => {
+            Failure::invalid(format!("`{}` cannot be put into an archive: {error}", shown(name.as_os_str().as_bytes())))
+        }
     }
 }

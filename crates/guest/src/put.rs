@@ -151,8 +151,9 @@ struct Target {
     top: OwnedFd,
     /// The folder of the last entry, as the next one is mostly in the same.
     parent: Option<(Vec<u8>, OwnedFd)>,
-    /// Folders that the archive made, with what they get at the end: earlier, a
-    /// read-only folder could not be filled, and filling changes its time.
+    /// Folders that were made, with the mode and time that they get at the end:
+    /// earlier, a read-only folder could not be filled, and filling changes its time.
+    /// Folders that were there already keep theirs.
     made: BTreeMap<Vec<u8>, Option<Facts>>,
 }
 
@@ -211,7 +212,8 @@ impl Target {
             return Err(Failure::invalid(format!("the hard link `{}` has no target", shown(name))));
         };
         let to_last = OsStr::from_bytes(to_last);
-        let source = self.folder(to_above, &to)?.try_clone_to_owned().map_err(|error| Failure::system("a link", &error))?;
+        let source =
+            self.folder(to_above, &to)?.try_clone_to_owned().map_err(|error| Failure::system("a link", &error))?;
         let found = statat(&source, to_last, AtFlags::SYMLINK_NOFOLLOW).map_err(|error| failed(&to, error))?;
         if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
             return Err(Failure::invalid(format!("the hard link `{}` does not lead to a file", shown(name))));

@@ -13,7 +13,7 @@ use std::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
-use rustix::process::{WaitOptions, WaitStatus, waitpid};
+use rustix::process::{WaitOptions, WaitStatus, wait};
 
 /// All child processes that the helper itself started.
 #[derive(Default)]
@@ -120,7 +120,7 @@ impl Children {
 
     fn collect(table: &mut HashMap<i32, Known>) -> Left {
         loop {
-            match waitpid(None, WaitOptions::NOHANG) {
+            match wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, status))) => {
                     if let Some(known) = table.remove(&pid.as_raw_nonzero().get()) {
                         let _ = known.status.set(exit_code(status));

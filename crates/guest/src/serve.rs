@@ -106,9 +106,7 @@ fn first(wire: &mut Wire) -> Result<Open, Failure> {
 /// Leads a stream to its end and returns the last frame.
 fn answer(wire: &mut Wire, house: &House, open: Open) -> Result<Option<Control>, Failure> {
     let code = match open {
-        Open::Exec { argv, env, cwd, terminal } => {
-            exec::run(wire, house, exec::Request { argv, env, cwd, terminal })?
-        }
+        Open::Exec { argv, env, cwd, terminal } => exec::run(wire, house, exec::Request { argv, env, cwd, terminal })?,
         Open::Dial { port } => dial::run(wire, port).map(|()| 0)?,
         Open::Put { path } => put::run(wire, &house.surroundings.resolve(&path)).map(|()| 0)?,
         Open::Get { path } => get::run(wire, &house.surroundings.resolve(&path)).map(|()| 0)?,

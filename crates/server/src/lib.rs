@@ -1,1 +1,28 @@
-//! server
+//! The HTTP server: validates, asks the pure crates, writes intent, answers.
+//!
+//! Invariant: no route calls an engine's life cycle. Reaching *into* an instance
+//! (streams, current use) goes through [`reach::Reach`].
+
+pub mod accounts;
+pub mod auth;
+pub mod bills;
+pub mod error;
+pub mod extract;
+pub mod first_run;
+pub mod metrics;
+pub mod openapi;
+pub mod password;
+pub mod prices;
+pub mod reach;
+pub mod rent;
+pub mod request_id;
+pub mod resolve;
+pub mod router;
+pub mod routes;
+pub mod serve;
+pub mod state;
+pub mod stock;
+pub mod views;
+
+pub use router::router;
+pub use state::App;

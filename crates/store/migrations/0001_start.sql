@@ -172,6 +172,8 @@ CREATE TABLE segments (
     -- NULL: still open.
     to_at BIGINT,
     posted BIGINT NOT NULL CHECK (posted >= 0),
+    -- Up to which moment that is: its end is never taken back behind it.
+    posted_to BIGINT NOT NULL DEFAULT 0,
     -- How its beginning was proven, and why it ended.
     evidence TEXT NOT NULL,
     closed_by TEXT,

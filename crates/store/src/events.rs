@@ -69,12 +69,14 @@ pub async fn record(
 }
 
 /// Numbers what is not numbered yet; how many that were. Two servers that do it
-/// at once collide on the unique number, and the loser finds nothing left to do.
+/// at once wait for each other: `seq IS NULL` is asked again of every row that the
+/// first has numbered meanwhile, and where both took the same number the unique
+/// index refuses the second, who has to try again.
 pub async fn sequence(tx: &mut Tx<'_>) -> Outcome<u64> {
     let done = sqlx::query(
         "WITH top AS (SELECT COALESCE(MAX(seq), 0) AS seq FROM events),
               fresh AS (SELECT id, ROW_NUMBER() OVER (ORDER BY id) AS n FROM events WHERE seq IS NULL)
-         UPDATE events SET seq = top.seq + fresh.n FROM top, fresh WHERE events.id = fresh.id",
+         UPDATE events SET seq = top.seq + fresh.n FROM top, fresh WHERE events.id = fresh.id AND events.seq IS NULL",
     )
     .execute(&mut **tx)
     .await?;

@@ -10,6 +10,9 @@ pub type Outcome<T> = Result<T, Fault>;
 pub enum Fault {
     /// The caller's own refusal: the transaction is rolled back and the error handed on.
     App(Error),
+    /// Lost against another transaction of the same moment: tried again, and the
+    /// caller sees this error only when that never helps.
+    Again(Error),
     /// The database's. Deadlocks and serialization failures are tried again.
     Sql(sqlx::Error),
 }
@@ -29,8 +32,10 @@ impl From<sqlx::Error> for Fault {
 impl Fault {
     /// Whether trying the same transaction again may succeed at once.
     pub(crate) fn is_transient(&self) -> bool {
-        let Self::Sql(sqlx::Error::Database(error)) = self else {
-            return false;
+        let error = match self {
+            Self::Again(_) => return true,
+            Self::Sql(sqlx::Error::Database(error)) => error,
+            Self::App(_) | Self::Sql(_) => return false,
         };
         // PostgreSQL: serialization failure, deadlock. SQLite: busy, locked.
         matches!(error.code().as_deref(), Some("40001" | "40P01" | "5" | "6" | "261" | "517"))
@@ -40,7 +45,7 @@ impl Fault {
 impl From<Fault> for Error {
     fn from(fault: Fault) -> Self {
         match fault {
-            Fault::App(error) => error,
+            Fault::App(error) | Fault::Again(error) => error,
             Fault::Sql(sqlx::Error::Database(e)) if e.message().contains("disk is full") => {
                 Error::new(Cause::Unavailable, "the server's disk is full")
                     .hint("the operator has to make room; nothing was lost")

@@ -80,3 +80,48 @@ pub async fn usage(db: &mut AnyConnection) -> Outcome<Vec<NodeUse>> {
         })
         .collect()
 }
+
+/// How many devices of one model a node has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stock {
+    /// Slug of the model.
+    pub gpu: String,
+    /// How the node keeps instances apart.
+    pub isolation: String,
+    /// Whether the node takes new instances.
+    pub ready: bool,
+    /// Whether the devices are not real.
+    pub fake: bool,
+    /// Devices that work.
+    pub total: i64,
+    /// Of these, held by nobody.
+    pub free: i64,
+}
+
+/// Stock by model and node; of one model only, or (empty) of all.
+pub async fn stock(db: &mut AnyConnection, gpu: &str) -> Outcome<Vec<Stock>> {
+    let rows = sqlx::query(
+        "SELECT d.gpu AS gpu, n.isolation AS isolation, n.state AS state, d.fake AS fake,
+            CAST(COUNT(*) AS BIGINT) AS total,
+            CAST(SUM(CASE WHEN a.id IS NULL THEN 1 ELSE 0 END) AS BIGINT) AS free
+         FROM devices d JOIN nodes n ON n.id = d.node_id
+            LEFT JOIN allocations a ON a.device_id = d.id AND a.released_at IS NULL
+         WHERE d.gpu IS NOT NULL AND d.state = 'ok' AND ($1 = '' OR d.gpu = $1)
+         GROUP BY d.gpu, d.node_id, n.isolation, n.state, d.fake",
+    )
+    .bind(gpu)
+    .fetch_all(db)
+    .await?;
+    rows.iter()
+        .map(|row| {
+            Ok(Stock {
+                gpu: row.try_get("gpu")?,
+                isolation: row.try_get("isolation")?,
+                ready: row.try_get::<String, _>("state")? == "ready",
+                fake: row.try_get::<i64, _>("fake")? == 1,
+                total: row.try_get("total")?,
+                free: row.try_get("free")?,
+            })
+        })
+        .collect()
+}

@@ -1,9 +1,9 @@
 //! The same request sent twice is done once.
 
 use base::{Cause, Error, Timestamp, UserId};
-use sqlx::Row;
+use sqlx::{AnyConnection, Row};
 
-use crate::{Outcome, Tx};
+use crate::{Fault, Outcome, Tx};
 
 /// What an idempotency key says about a request.
 #[derive(Clone, Debug)]
@@ -20,11 +20,11 @@ pub struct Key {
 ///
 /// # Errors
 /// `idempotency-mismatch` when the earlier request was another one.
-pub async fn earlier(tx: &mut Tx<'_>, key: &Key) -> Outcome<Option<String>> {
+pub async fn earlier(db: &mut AnyConnection, key: &Key) -> Outcome<Option<String>> {
     let row = sqlx::query("SELECT request, response FROM idempotency WHERE user_id = $1 AND key = $2")
         .bind(key.user.as_str())
         .bind(key.key.as_str())
-        .fetch_optional(&mut **tx)
+        .fetch_optional(db)
         .await?;
     let Some(row) = row else {
         return Ok(None);
@@ -41,7 +41,7 @@ pub async fn earlier(tx: &mut Tx<'_>, key: &Key) -> Outcome<Option<String>> {
 ///
 /// # Errors
 /// Another request with this key was done at the same moment: the transaction
-/// is rolled back, and trying again finds its answer.
+/// is rolled back and tried again, which finds its answer.
 pub async fn remember(tx: &mut Tx<'_>, key: &Key, response: &str, now: Timestamp) -> Outcome<()> {
     let done = sqlx::query(
         "INSERT INTO idempotency (user_id, key, request, response, created_at) VALUES ($1, $2, $3, $4, $5)
@@ -55,9 +55,10 @@ pub async fn remember(tx: &mut Tx<'_>, key: &Key, response: &str, now: Timestamp
     .execute(&mut **tx)
     .await?;
     if done.rows_affected() == 0 {
-        return Err(Error::new(Cause::Unavailable, "the same request is being done right now")
-            .hint("repeat it in a moment with the same idempotency key")
-            .into());
+        return Err(Fault::Again(
+            Error::new(Cause::Unavailable, "the same request is being done right now")
+                .hint("repeat it in a moment with the same idempotency key"),
+        ));
     }
     Ok(())
 }

@@ -78,13 +78,22 @@ pub async fn of_account(
     rows.iter().map(posting).collect()
 }
 
-/// What the ledger has posted for a segment.
-pub async fn sum_for_segment(db: &mut AnyConnection, segment: &SegmentId) -> Outcome<Money> {
-    let row =
-        sqlx::query("SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) AS amount FROM postings WHERE segment_id = $1")
-            .bind(segment.as_str())
-            .fetch_one(db)
-            .await?;
+/// What the ledger has posted for a segment with a time in `[from, to)`.
+pub async fn sum_for_segment_between(
+    db: &mut AnyConnection,
+    segment: &SegmentId,
+    from: base::Timestamp,
+    to: base::Timestamp,
+) -> Outcome<Money> {
+    let row = sqlx::query(
+        "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) AS amount FROM postings
+         WHERE segment_id = $1 AND at >= $2 AND at < $3",
+    )
+    .bind(segment.as_str())
+    .bind(from.micros())
+    .bind(to.micros())
+    .fetch_one(db)
+    .await?;
     money(&row, "amount")
 }
 

@@ -116,11 +116,15 @@ pub async fn close(
     row.as_ref().map(segment).transpose()
 }
 
-/// Takes back the end of a segment that is not settled yet, to an earlier moment.
+/// Takes back the end of a segment that is not settled yet, to an earlier moment:
+/// not before it began, nor before what is posted already. `false`: it ended
+/// there or before, or is settled.
 pub async fn shorten(tx: &mut Tx<'_>, id: &SegmentId, to: Timestamp, closed_by: &str, now: Timestamp) -> Outcome<bool> {
     let done = sqlx::query(
-        "UPDATE segments SET to_at = CASE WHEN from_at > $2 THEN from_at ELSE $2 END, closed_by = $3, due_at = $4
-         WHERE id = $1 AND (to_at IS NULL OR (to_at > $2 AND due_at IS NOT NULL))",
+        "UPDATE segments SET to_at = CASE WHEN posted_to > $2 AND posted_to > from_at THEN posted_to
+                                          WHEN from_at > $2 THEN from_at ELSE $2 END,
+            closed_by = $3, due_at = $4
+         WHERE id = $1 AND (to_at IS NULL OR (to_at > $2 AND to_at > posted_to AND due_at IS NOT NULL))",
     )
     .bind(id.as_str())
     .bind(to.micros())
@@ -191,16 +195,24 @@ pub async fn lock(tx: &mut Tx<'_>, lease: &Lease) -> Outcome<Option<Segment>> {
     row.as_ref().map(segment).transpose()
 }
 
-/// Writes the result of a settlement step and gives the lease back.
-pub async fn settled(tx: &mut Tx<'_>, lease: &Lease, posted: Money, due_at: Option<Timestamp>) -> Outcome<bool> {
+/// Writes the result of a settlement step, what is posted now and up to when, and
+/// gives the lease back.
+pub async fn settled(
+    tx: &mut Tx<'_>,
+    lease: &Lease,
+    posted: Money,
+    until: Timestamp,
+    due_at: Option<Timestamp>,
+) -> Outcome<bool> {
     let done = sqlx::query(
-        "UPDATE segments SET posted = $3, due_at = $4, lease_token = NULL, lease_until = 0
+        "UPDATE segments SET posted = $3, posted_to = $5, due_at = $4, lease_token = NULL, lease_until = 0
          WHERE id = $1 AND lease_token = $2",
     )
     .bind(lease.id.as_str())
     .bind(lease.token.as_str())
     .bind(posted.micros())
     .bind(due_at.map(Timestamp::micros))
+    .bind(until.micros())
     .execute(&mut **tx)
     .await?;
     Ok(done.rows_affected() == 1)

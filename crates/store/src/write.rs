@@ -100,6 +100,25 @@ impl Store {
         self.pool.acquire().await.map_err(|e| Error::from(Fault::from(e)))
     }
 
+    /// Reads several things as they were at one moment.
+    ///
+    /// # Errors
+    /// What `read` returns, or trouble with the database.
+    pub async fn snapshot<T, F>(&self, read: F) -> Result<T>
+    where
+        F: for<'t> FnOnce(&'t mut AnyConnection) -> BoxFuture<'t, Outcome<T>>,
+    {
+        let begin = match self.dialect {
+            Dialect::Sqlite => "BEGIN DEFERRED",
+            Dialect::Postgres => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+        };
+        let done = async {
+            let mut transaction = self.pool.begin_with(begin).await?;
+            read(&mut transaction).await
+        };
+        done.await.map_err(Error::from)
+    }
+
     /// Changes after every committed write of this process: a nudge for whoever waits for work.
     pub fn watch(&self) -> tokio::sync::watch::Receiver<u64> {
         self.written.subscribe()
@@ -141,7 +160,7 @@ impl Store {
             };
             match attempt.await {
                 Ok(value) => return Ok(value),
-                Err(fault @ Fault::Sql(_)) if fault.is_transient() && tries < TRIES => {
+                Err(fault) if fault.is_transient() && tries < TRIES => {
                     tracing::debug!(?fault, tries, "transaction is tried again");
                 }
                 Err(fault) => return Err(fault.into()),

@@ -28,8 +28,11 @@ pub fn path() -> Result<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let config = set("XDG_CONFIG_HOME").or_else(|| set("HOME").map(|home| home.join(".config")));
     config.map(|folder| folder.join("suanli/login.toml")).ok_or_else(|| {
-        Error::new(Cause::InvalidRequest, "there is no place to keep the login: neither XDG_CONFIG_HOME nor HOME is set")
-            .hint("set HOME, or use SUANLI_URL and SUANLI_TOKEN instead of a saved login")
+        Error::new(
+            Cause::InvalidRequest,
+            "there is no place to keep the login: neither XDG_CONFIG_HOME nor HOME is set",
+        )
+        .hint("set HOME, or use SUANLI_URL and SUANLI_TOKEN instead of a saved login")
     })
 }
 

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
+use std::time::Duration;
 
 use base::{Cause, Error, Result};
 use client::{Receiver, Sender, Stream, refused};
@@ -15,6 +16,7 @@ use crate::terminal::{self, Mode};
 const READ_SIZE: usize = 32 * 1024;
 /// Frames that wait for the network: enough to keep it busy, few enough to stop a fast reader.
 const WAITING: usize = 8;
+const GOODBYE: Duration = Duration::from_millis(200);
 
 /// How a stream is tied to this program.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +50,11 @@ pub async fn tie(stream: Stream, how: Tie) -> Result<u8> {
     }
     let end = receive_all(receiver, how, orders, quits).await;
     drop(mode);
-    sending.abort();
+    // An orderly goodbye, unless input is stuck on its way.
+    let stop = sending.abort_handle();
+    if tokio::time::timeout(GOODBYE, sending).await.is_err() {
+        stop.abort();
+    }
     end
 }
 
@@ -62,9 +68,10 @@ async fn send_all(mut sender: Sender, mut input: mpsc::Receiver<Frame>, mut orde
             },
             Some(frame) = input.recv() => frame,
         };
-        // The receiving half learns of a broken connection too and reports it.
+        // What the other side said before it went may still be there to be read;
+        // closing now would get in the way of that.
         if sender.send(frame).await.is_err() {
-            break;
+            return;
         }
     }
     sender.close().await;
@@ -72,7 +79,8 @@ async fn send_all(mut sender: Sender, mut input: mpsc::Receiver<Frame>, mut orde
 
 fn read_input(to: mpsc::Sender<Frame>, escape: Option<(Escape, mpsc::Sender<()>)>) -> Result<()> {
     let own = std::io::stdin().as_fd().try_clone_to_owned();
-    let mut from = File::from(own.map_err(|e| Error::new(Cause::InvalidRequest, "standard input is closed").context(e))?);
+    let mut from =
+        File::from(own.map_err(|e| Error::new(Cause::InvalidRequest, "standard input is closed").context(e))?);
     let mut escape = escape;
     // A thread of its own, because a read of a terminal cannot be cancelled;
     // it ends with the program.
@@ -88,7 +96,7 @@ fn read_input(to: mpsc::Sender<Frame>, escape: Option<(Escape, mpsc::Sender<()>)
             if let Some((escape, quit)) = &mut escape {
                 let (kept, left) = escape.filter(&data);
                 if left {
-                    drop(quit.blocking_send(()));
+                    let _ = quit.blocking_send(());
                     return;
                 }
                 // An empty frame would mean the end of the input.
@@ -185,10 +193,12 @@ impl Signals {
     async fn next(&mut self) -> Caught {
         let window = self.window.as_mut();
         let resized = async move {
-            match window {
-                Some(window) if window.recv().await.is_some() => Caught::Resized,
-                _ => std::future::pending().await,
+            if let Some(window) = window
+                && window.recv().await.is_some()
+            {
+                return Caught::Resized;
             }
+            std::future::pending().await
         };
         let ends = self.ends.iter_mut().map(|(number, signal)| {
             let number = *number;
@@ -201,11 +211,7 @@ impl Signals {
         });
         let ends: Vec<_> = ends.collect();
         let ended = async move {
-            if ends.is_empty() {
-                std::future::pending().await
-            } else {
-                futures_util::future::select_all(ends).await.0
-            }
+            if ends.is_empty() { std::future::pending().await } else { futures_util::future::select_all(ends).await.0 }
         };
         tokio::select! {
             caught = resized => caught,

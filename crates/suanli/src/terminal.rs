@@ -51,7 +51,7 @@ impl Mode {
 impl Drop for Mode {
     fn drop(&mut self) {
         // `Drain`: output that is still on its way was meant for the old mode.
-        drop(termios::tcsetattr(&self.terminal, OptionalActions::Drain, &self.before));
+        let _ = termios::tcsetattr(&self.terminal, OptionalActions::Drain, &self.before);
     }
 }
 
@@ -84,16 +84,25 @@ pub fn ask(question: &str) -> Result<String> {
     read_line(std::io::stdin().lock())
 }
 
-/// Asks for a secret, which is not shown while it is typed.
+/// Asks for a secret, which is not shown while it is typed. Ctrl-C ends the
+/// program with the terminal as it was.
 ///
 /// # Errors
 /// As [`ask`].
-pub fn ask_secret(question: &str) -> Result<String> {
+pub async fn ask_secret(question: String) -> Result<String> {
     let mode = Mode::silent()?;
-    let answer = ask(question);
+    let answer = tokio::task::spawn_blocking(move || ask(&question));
+    let answer = tokio::select! {
+        answer = answer => answer,
+        _ = tokio::signal::ctrl_c() => {
+            drop(mode);
+            crate::output::write_note("\n");
+            std::process::exit(130);
+        }
+    };
     drop(mode);
     crate::output::write_note("\n");
-    answer
+    answer.map_err(|e| Error::new(Cause::Internal, "the question broke off").context(e))?
 }
 
 /// Asks whether to go on; anything but `y` or `yes` means no.
@@ -111,9 +120,9 @@ pub fn confirm(question: &str) -> Result<bool> {
 /// `invalid-request` when there is none.
 pub fn read_line(mut from: impl BufRead) -> Result<String> {
     let mut line = String::new();
-    let count = from.read_line(&mut line).map_err(|e| {
-        Error::new(Cause::InvalidRequest, "standard input cannot be read as text").context(e)
-    })?;
+    let count = from
+        .read_line(&mut line)
+        .map_err(|e| Error::new(Cause::InvalidRequest, "standard input cannot be read as text").context(e))?;
     if count == 0 {
         return Err(Error::new(Cause::InvalidRequest, "standard input ended before an answer came"));
     }

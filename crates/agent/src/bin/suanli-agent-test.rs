@@ -21,7 +21,7 @@ fn main() -> ExitCode {
             std::future::pending::<()>().await;
         }
     };
-    match runtime.block_on(agent::run(config, shutdown)) {
+    match runtime.block_on(suanli_agent::run(config, shutdown)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{}: {error}", error.cause());

@@ -241,9 +241,7 @@ async fn try_namespace(name: &str) -> Result<()> {
 }
 
 async fn try_table(name: &str, verdict: &str) -> Result<()> {
-    let rules = format!(
-        "table inet {name} {{ chain c {{ {verdict}; }} }}\ndelete table inet {name}\n"
-    );
+    let rules = format!("table inet {name} {{\n  chain c {{\n    {verdict}\n  }}\n}}\ndelete table inet {name}\n");
     command::run("nft", &["-f", "-"], &rules).await.map(drop)
 }
 

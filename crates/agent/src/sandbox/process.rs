@@ -71,7 +71,11 @@ impl Process {
 
     /// Returns when it ended.
     pub async fn ended(&self) {
-        match self.fd.try_clone().and_then(AsyncFd::new) {
+        let registered = self.fd.try_clone().and_then(|fd| {
+            // SAFETY: the descriptor is owned by the result and closed only with it.
+            unsafe { AsyncFd::register(fd) }.map_err(std::io::Error::from)
+        });
+        match registered {
             Ok(fd) => {
                 let _ = fd.readable().await;
             }

@@ -93,6 +93,14 @@ fn limit(what: libc::__rlimit_resource_t, soft: libc::rlim_t, hard: libc::rlim_t
     check(unsafe { libc::setrlimit(what, &raw const limit) })
 }
 
+/// The most that this process may give without the right to more.
+fn lift(what: libc::__rlimit_resource_t) -> io::Result<()> {
+    let mut now = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the pointer is valid for the call.
+    check(unsafe { libc::getrlimit(what, &raw mut now) })?;
+    limit(what, now.rlim_max, now.rlim_max)
+}
+
 /// Runs in the child, between fork and exec.
 fn enter(entry: &Entry, target: &CStr) -> io::Result<()> {
     // SAFETY: plain system calls on valid descriptors and strings, all prepared
@@ -122,7 +130,7 @@ fn enter(entry: &Entry, target: &CStr) -> io::Result<()> {
         libc::umask(0o022);
     }
     if entry.user.is_some() {
-        limit(libc::RLIMIT_NOFILE, OPEN_FILES, OPEN_FILES)?;
+        limit(libc::RLIMIT_NOFILE, OPEN_FILES, OPEN_FILES).or_else(|_| lift(libc::RLIMIT_NOFILE))?;
         // Drivers pin memory for transfers; the group's limit still holds.
         limit(libc::RLIMIT_MEMLOCK, libc::RLIM_INFINITY, libc::RLIM_INFINITY).or_else(ignore)?;
         if let Some(processes) = entry.processes {
@@ -138,6 +146,10 @@ fn enter(entry: &Entry, target: &CStr) -> io::Result<()> {
             check(libc::setresuid(user, user, user))?;
         }
     }
+    // Whoever started the agent may have left descriptors open in it. An old kernel
+    // without this call still closes all that the agent itself opened.
+    // SAFETY: changes flags of descriptors only.
+    unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
     entry.passed.iter().try_for_each(|fd| keep(fd.as_raw_fd()))
 }
 

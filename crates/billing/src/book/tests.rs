@@ -151,6 +151,23 @@ fn errors_say_where_what_and_how() {
 }
 
 #[test]
+fn only_a_dearer_prepaid_price_draws_a_warning() {
+    let warned = |rest: &str| check(&row(rest)).warnings.len();
+    assert_eq!(warned("month = \"576\""), 0, "exactly 720 h at 0.80");
+    assert_eq!(warned("month = \"576.000001\""), 1);
+    assert_eq!(warned("year = \"7008\""), 0, "exactly 8760 h at 0.80");
+    assert_eq!(warned("year = \"7008.01\""), 1);
+}
+
+#[test]
+fn a_bracket_rounds_half_up() {
+    let tiers = vec![Tier { above: Money::ZERO, discount: Share::percent(5) }];
+    let book = PriceBook { tiers, ..PriceBook::demonstration().unwrap() };
+    let cost = |micros| book.after_tiers(Money::ZERO, Money::from_micros(micros)).unwrap().micros();
+    assert_eq!([cost(9), cost(10), cost(30), cost(31)], [9, 10, 29, 29], "8.55, 9.5, 28.5, 29.45");
+}
+
+#[test]
 fn brackets_must_ascend() {
     let tiers = |a: &str, b: &str| {
         format!(

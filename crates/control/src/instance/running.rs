@@ -20,9 +20,10 @@ pub(super) async fn step<C: Clock, E: Engine>(step: Step<'_, C, E>) -> Result<()
         return step.stop_as_wished().await;
     }
     let (facts, activity) = facts(&step).await?;
+    let unknown = step.instance.rules.idle.is_some() && activity.is_none();
     let now = step.control.clock.now();
     match step.instance.rules.verdict(now, &facts) {
-        Verdict::Continue { next } => look_again(&step, next).await,
+        Verdict::Continue { next } => look_again(&step, next, unknown).await,
         Verdict::Stop { cause, why } => {
             let message = match activity {
                 Some(activity) if cause == base::Cause::Idle => format!("{why}; {activity}"),
@@ -75,11 +76,11 @@ async fn facts<C: Clock, E: Engine>(step: &Step<'_, C, E>) -> Result<(RunFacts, 
     Ok((RunFacts { ready_at, last_active_at, rate: step.instance.rate, spent_before, segment_from }, activity))
 }
 
-async fn look_again<C: Clock, E: Engine>(step: &Step<'_, C, E>, next: Option<Timestamp>) -> Result<()> {
+async fn look_again<C: Clock, E: Engine>(step: &Step<'_, C, E>, next: Option<Timestamp>, unknown: bool) -> Result<()> {
     // Never at once: a rule whose instant is reached but which does not fire would spin.
     let next = next.map(|n| n.max(step.now.after(Span::from_millis(250))));
-    let unknown = step.instance.rules.idle.is_some() && step.engine().is_err();
-    let next = if unknown { Some(step.now.after(PROBE_AGAIN)) } else { next };
+    let again = unknown.then(|| step.now.after(PROBE_AGAIN));
+    let next = next.into_iter().chain(again).min();
     step.apply(change(move |_, mut i| {
         async move {
             i.due_at = next;

@@ -52,6 +52,9 @@ async fn became_ready(tx: &mut Tx<'_>, mut i: Instance, ready: Ready, now: base:
         return Err(Error::internal(format!("{} is ready on no node", i.id)).into());
     };
     let devices = allocations::held_by(tx, &i.id).await?;
+    // A hole in the evidence that was heard of before this result is written.
+    let holes = segments::gaps(tx, &node, ready.at, base::Timestamp::from_micros(i64::MAX)).await?;
+    let from = holes.last().map_or(ready.at, |hole| hole.to.max(ready.at));
     let segment = Segment {
         id: SegmentId::new(ready.at, tx.random()),
         instance: i.id.clone(),
@@ -62,7 +65,7 @@ async fn became_ready(tx: &mut Tx<'_>, mut i: Instance, ready: Ready, now: base:
         rate: i.rate,
         price_version: i.price_version.clone(),
         plan: i.plan,
-        from: ready.at,
+        from,
         to: None,
         posted: base::Money::ZERO,
         evidence: ready.evidence,

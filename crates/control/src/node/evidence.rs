@@ -5,13 +5,14 @@
 
 use base::{Cause, NodeId, Result, SegmentId, Timestamp};
 use domain::instance::State;
-use engine::{CommandExit, Ended, Engine, NodeReport, Proof};
+use engine::{CommandExit, Ended, Engine, NodeReport};
 use futures_util::FutureExt;
 use serde_json::json;
 use store::instances::{self, Reason};
 use store::segments::{self, Gap, Segment};
 use store::{Outcome, Tx, accounts, events, nodes};
 
+use crate::segment::LATE;
 use crate::{Clock, Control};
 
 /// Writes a report down, in one transaction.
@@ -43,12 +44,20 @@ async fn write(tx: &mut Tx<'_>, id: &NodeId, report: &NodeReport, now: Timestamp
         instance_ended(tx, ended, now).await?;
     }
     let mut proven = node.proven_until;
+    // By the agent's own clock: evidence is late when it was kept for too long.
+    let oldest = report.now.before(LATE);
     for proof in &report.proofs {
-        if proof.to <= proven {
+        if proof.to <= proven || proof.to <= oldest {
             continue;
         }
-        if proof.from > proven && proven > Timestamp::EPOCH {
-            gap(tx, id, proven, proof, report, now).await?;
+        let from = proof.from.max(oldest);
+        if from > proven && proven > Timestamp::EPOCH {
+            let why = if proof.from < from {
+                "its proof came more than 24 hours late"
+            } else {
+                "nobody saw the machine in this time"
+            };
+            gap(tx, id, &Gap { from: proven, to: from, why: why.into() }, report, now).await?;
         }
         proven = proof.to;
     }
@@ -60,14 +69,12 @@ async fn write(tx: &mut Tx<'_>, id: &NodeId, report: &NodeReport, now: Timestamp
 async fn gap(
     tx: &mut Tx<'_>,
     node: &NodeId,
-    from: Timestamp,
-    proof: &Proof,
+    gap: &Gap,
     report: &NodeReport,
     now: Timestamp,
 ) -> Outcome<()> {
-    let to = proof.from;
-    let gap = Gap { from, to, why: "nobody saw the machine in this time".into() };
-    segments::record_gap(tx, node, &gap).await?;
+    let (from, to) = (gap.from, gap.to);
+    segments::record_gap(tx, node, gap).await?;
     for segment in segments::unsettled_on(tx, node).await? {
         // What began or ended outside the hole keeps its edge.
         if segment.from >= to || segment.to.is_some_and(|end| end <= from) {
@@ -103,9 +110,7 @@ async fn instance_ended(tx: &mut Tx<'_>, ended: &Ended, now: Timestamp) -> Outco
     let Some(instance) = instances::get(tx, &ended.id).await? else {
         return Ok(());
     };
-    if instance.generation != ended.generation {
-        return Ok(());
-    }
+    // Also of a run that is over: its last segment may still wait for this.
     for segment in segments::of_instance(tx, &ended.id).await? {
         let of_this_run = segment.generation == ended.generation;
         if of_this_run && (segment.to.is_none() || segment.due_at.is_some()) {

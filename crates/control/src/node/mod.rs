@@ -5,4 +5,4 @@ mod reconcile;
 mod watch;
 
 pub use evidence::apply;
-pub use watch::{register, run};
+pub use watch::{Watch, register, run};

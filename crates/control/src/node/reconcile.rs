@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use base::{Cause, NodeId, Result, Span};
+use base::{Cause, NodeId, Result, Span, Timestamp};
 use domain::instance::State;
 use engine::{Alive, Ended, Engine, NodeReport};
 use futures_util::FutureExt;
@@ -14,11 +14,13 @@ use store::{incidents, instances};
 use super::evidence;
 use crate::{Clock, Control};
 
+/// `before` is how far evidence reached before this report.
 pub(super) async fn compare<C: Clock, E: Engine>(
     control: &Control<C, E>,
     engine: &Arc<E>,
     node: &NodeId,
     report: &NodeReport,
+    before: Timestamp,
 ) -> Result<()> {
     let there: BTreeMap<_, _> = report.alive.iter().map(|a| (a.instance.id.clone(), a)).collect();
     for alive in there.values() {
@@ -33,11 +35,11 @@ pub(super) async fn compare<C: Clock, E: Engine>(
     let missing: Vec<_> = running
         .iter()
         .filter(|i| old(i))
-        .filter(|i| there.get(&i.id).is_none_or(|a| !a.running && a.instance.generation == i.generation))
+        .filter(|i| there.get(&i.id).is_none_or(|a| !a.running || a.instance.generation != i.generation))
         .map(|i| Ended {
             id: i.id.clone(),
             generation: i.generation,
-            at: report.proofs.first().map_or(report.now, |p| p.from),
+            at: report.proofs.first().map_or(before, |p| p.from.max(before)),
             cause: Cause::InitDied,
             detail: "it is not on its machine any more".into(),
         })

@@ -33,37 +33,68 @@ pub async fn register<C: Clock, E: Engine>(control: &Control<C, E>, engine: Arc<
 
 /// Hears one node until the future is dropped.
 pub async fn run<C: Clock, E: Engine>(control: Control<C, E>, engine: Arc<E>, node: NodeId) {
-    let mut heard = control.clock.now();
-    let mut seen = Seen::default();
+    let mut watch = Watch::new(control, engine, node);
     loop {
-        match round(&control, &engine, &node, &mut seen).await {
-            Ok(()) => {
-                if control.clock.now().since(heard) > LOST_AFTER {
-                    tracing::info!(%node, "the node is back");
-                }
-                heard = control.clock.now();
-            }
-            Err(error) => {
-                tracing::warn!(%error, %node, "the node was not heard");
-                seen = Seen::default();
-                if control.clock.now().since(heard) > LOST_AFTER {
-                    if let Err(error) = mark_lost(&control, &node, heard).await {
-                        tracing::error!(%error, %node, "marking the node as lost is tried again");
-                    }
-                }
-                tokio::time::sleep(Duration::from_millis(500)).await;
-            }
+        if watch.hear().await.is_err() {
+            tokio::time::sleep(Duration::from_millis(500)).await;
         }
     }
 }
 
-/// What was the same at the last report needs no work again.
+/// Hears one node, round by round.
+pub struct Watch<C, E> {
+    control: Control<C, E>,
+    engine: Arc<E>,
+    node: NodeId,
+    heard: Timestamp,
+    seen: Seen,
+}
+
+/// What was the same at the last report needs no work again. Empty after a
+/// failure and after a restart: then everything is compared and written once.
 #[derive(Default)]
-pub(super) struct Seen {
+struct Seen {
     alive: Option<Vec<engine::Alive>>,
     lost: BTreeMap<String, bool>,
-    was_lost: bool,
-    clock_step: bool,
+    in_touch: bool,
+    clock_step: Option<bool>,
+}
+
+impl<C: Clock, E: Engine> Watch<C, E> {
+    /// Begins to hear `node` through `engine`.
+    pub fn new(control: Control<C, E>, engine: Arc<E>, node: NodeId) -> Self {
+        let heard = control.clock.now();
+        Self { control, engine, node, heard, seen: Seen::default() }
+    }
+
+    /// Asks once and writes down what the answer proves; silence that lasts
+    /// takes the node out of stock and opens an incident.
+    ///
+    /// # Errors
+    /// The engine's or the database's, after it was logged.
+    pub async fn hear(&mut self) -> Result<()> {
+        let Self { control, engine, node, seen, .. } = self;
+        let done = round(control, engine, node, seen).await;
+        let now = self.control.clock.now();
+        match &done {
+            Ok(()) => {
+                if now.since(self.heard) > LOST_AFTER {
+                    tracing::info!(node = %self.node, "the node is back");
+                }
+                self.heard = now;
+            }
+            Err(error) => {
+                tracing::warn!(%error, node = %self.node, "the node was not heard");
+                self.seen = Seen::default();
+                if now.since(self.heard) > LOST_AFTER {
+                    if let Err(error) = mark_lost(&self.control, &self.node, self.heard).await {
+                        tracing::error!(%error, node = %self.node, "marking the node as lost is tried again");
+                    }
+                }
+            }
+        }
+        done
+    }
 }
 
 async fn round<C: Clock, E: Engine>(
@@ -76,27 +107,33 @@ async fn round<C: Clock, E: Engine>(
     let report = engine.report(stored.proven_until, WAIT).await?;
     if report.inventory_version != stored.inventory_version || report.boot_id != stored.boot_id {
         store_inventory(control, &engine.info().await?).await?;
+        // That said of every device that it answers.
+        seen.lost.clear();
     }
     evidence::apply(control, node, &report).await?;
     devices(control, &report, seen).await?;
     clock_step(control, node, &report, seen).await?;
-    if seen.was_lost || stored.state == "lost" {
-        let (node, now) = (node.clone(), control.clock.now());
-        control
-            .store
-            .write(move |tx| {
-                let node = node.clone();
-                async move { incidents::close(tx, now, "node-out-of-touch", node.as_str()).await }.boxed()
-            })
-            .await?;
-        seen.was_lost = false;
+    if !seen.in_touch {
+        close(control, "node-out-of-touch", node.as_str()).await?;
+        seen.in_touch = true;
     }
     if seen.alive.as_ref() != Some(&report.alive) {
-        reconcile::compare(control, engine, node, &report).await?;
+        reconcile::compare(control, engine, node, &report, stored.proven_until).await?;
         seen.alive = Some(report.alive);
     }
     control.engines.keep_samples(report.samples);
     Ok(())
+}
+
+async fn close<C: Clock, E: Engine>(control: &Control<C, E>, kind: &'static str, subject: &str) -> Result<()> {
+    let (subject, now) = (subject.to_owned(), control.clock.now());
+    control
+        .store
+        .write(move |tx| {
+            let subject = subject.clone();
+            async move { incidents::close(tx, now, kind, &subject).await }.boxed()
+        })
+        .await
 }
 
 async fn stored<C: Clock, E: Engine>(control: &Control<C, E>, node: &NodeId) -> Result<Node> {
@@ -153,14 +190,13 @@ async fn devices<C: Clock, E: Engine>(control: &Control<C, E>, report: &NodeRepo
     let changed: Vec<_> = report
         .samples
         .iter()
-        .filter(|s| seen.lost.get(&s.uuid).copied().unwrap_or(false) != s.lost)
+        .filter(|s| seen.lost.get(&s.uuid) != Some(&s.lost))
         .map(|s| (s.uuid.clone(), s.lost))
         .collect();
     if changed.is_empty() {
         return Ok(());
     }
-    seen.lost.extend(changed.iter().cloned());
-    let now = control.clock.now();
+    let (news, now) = (changed.clone(), control.clock.now());
     control
         .store
         .write(move |tx| {
@@ -179,7 +215,9 @@ async fn devices<C: Clock, E: Engine>(control: &Control<C, E>, report: &NodeRepo
             }
             .boxed()
         })
-        .await
+        .await?;
+    seen.lost.extend(news);
+    Ok(())
 }
 
 /// A wall clock that moved is an incident, never a charge: durations are monotonic.
@@ -190,10 +228,9 @@ async fn clock_step<C: Clock, E: Engine>(
     seen: &mut Seen,
 ) -> Result<()> {
     let stepped = report.clock_step_us.abs() > 2_000_000;
-    if stepped == seen.clock_step {
+    if seen.clock_step == Some(stepped) {
         return Ok(());
     }
-    seen.clock_step = stepped;
     let (node, now) = (node.clone(), control.clock.now());
     let by = Span::from_micros(report.clock_step_us);
     control
@@ -212,5 +249,7 @@ async fn clock_step<C: Clock, E: Engine>(
             }
             .boxed()
         })
-        .await
+        .await?;
+    seen.clock_step = Some(stepped);
+    Ok(())
 }

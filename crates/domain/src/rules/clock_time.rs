@@ -2,7 +2,7 @@
 
 use base::{Cause, Error, Result, Timestamp};
 use jiff::civil::{DateTime, Time};
-use jiff::tz::{AmbiguousOffset, TimeZone};
+use jiff::tz::TimeZone;
 
 /// The next instant after `now` at which a clock in `zone` shows `text`.
 ///
@@ -43,14 +43,12 @@ pub fn stop_at(text: &str, zone: &str, now: Timestamp) -> Result<Timestamp> {
     Err(bad(text))
 }
 
-/// The instants, earliest first, at which a clock shows `civil`; for a time that
-/// is skipped, the instant as much later as the clock jumps.
+/// The first and the last instant at which a clock shows `civil`, mostly the same;
+/// for a time that is skipped, the instant as much later as the clock jumps.
 fn shown_at(civil: DateTime, tz: &TimeZone) -> Result<Vec<Timestamp>> {
     let ambiguous = tz.to_ambiguous_timestamp(civil);
-    let twice = matches!(ambiguous.offset(), AmbiguousOffset::Fold { .. });
-    let first = ambiguous.compatible().ok();
-    let second = ambiguous.later().ok().filter(|_| twice);
-    let found: Vec<_> = first.into_iter().chain(second).map(|t| Timestamp::from_micros(t.as_microsecond())).collect();
+    let both = [ambiguous.compatible(), ambiguous.later()];
+    let found: Vec<_> = both.into_iter().flatten().map(|t| Timestamp::from_micros(t.as_microsecond())).collect();
     if found.is_empty() {
         return Err(Error::new(Cause::InvalidRequest, "the time is out of range"));
     }

@@ -23,12 +23,13 @@ pub struct Restart {
 /// `wrong-state`, `not-enough-funds`; nothing is changed then.
 pub async fn start(tx: &mut Tx<'_>, id: &InstanceId, restart: &Restart, now: Timestamp) -> Outcome<()> {
     let i = &restart.instance;
+    // No step of an older generation may apply its result, so its lease must not delay this one.
     let deadline = State::Requested.row().deadline.map(|d| now.after(d));
     let done = sqlx::query(
         "UPDATE instances SET desired = 'running', state = 'requested', state_since = $2, deadline_at = $3, due_at = $2,
             wishes = wishes + 1, generation = generation + 1, gpu = $4, count = $5, cpus = $6, memory_mib = $7,
             disk_mib = $8, rate = $9, price_version = $10, rules = $11, reason = NULL, notices = '[]', ready_at = NULL,
-            on_start_exit = NULL
+            on_start_exit = NULL, lease_token = NULL, lease_until = 0
          WHERE id = $1 AND state IN ('stopped', 'lost', 'failed') AND desired <> 'released'",
     )
     .bind(id.as_str())

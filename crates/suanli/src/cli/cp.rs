@@ -36,7 +36,10 @@ impl<'a> Side<'a> {
     /// `ID:PATH` unless a slash comes before the colon, as in `./a:b`.
     fn read(text: &'a str) -> Self {
         match text.split_once(':') {
-            Some((id, path)) if !id.is_empty() && !id.contains('/') => Self::There { id, path },
+            // The shell leaves this tilde alone, and relative paths begin there anyway.
+            Some((id, path)) if !id.is_empty() && !id.contains('/') => {
+                Self::There { id, path: path.strip_prefix("~/").unwrap_or(path) }
+            }
             _ => Self::Here(Path::new(text)),
         }
     }
@@ -48,7 +51,9 @@ impl Cp {
             (Side::Here(source), Side::There { id, path }) => self.put(source, id, path).await?,
             (Side::There { id, path }, Side::Here(target)) => self.get(id, path, target).await?,
             (Side::Here(_), Side::Here(_)) => {
-                note("error: one of SRC and DST must be ID:PATH\n\nUsage: suanli cp [-r] SRC ID:DST, or suanli cp [-r] ID:SRC DST");
+                note(
+                    "error: one of SRC and DST must be ID:PATH\n\nUsage: suanli cp [-r] SRC ID:DST, or suanli cp [-r] ID:SRC DST",
+                );
                 return Ok(2);
             }
             (Side::There { .. }, Side::There { .. }) => {
@@ -149,6 +154,7 @@ mod tests {
     fn sides_are_told_apart() {
         assert_eq!(Side::read("box:/a/b"), Side::There { id: "box", path: "/a/b" });
         assert_eq!(Side::read("box:"), Side::There { id: "box", path: "" });
+        assert_eq!(Side::read("box:~/a"), Side::There { id: "box", path: "a" });
         assert_eq!(Side::read("./a:b"), Side::Here(Path::new("./a:b")));
         assert_eq!(Side::read("/tmp/a:b"), Side::Here(Path::new("/tmp/a:b")));
         assert_eq!(Side::read(":x"), Side::Here(Path::new(":x")));

@@ -89,7 +89,8 @@ impl Release {
             let view = client.instance(&reference).await?;
             let question = format!("All data in {} ({}) will be removed. Release it?", clean(&view.name), view.id);
             if !terminal::confirm(&question)? {
-                let error = Error::new(Cause::ByRenter, "nothing was released").hint("add --yes to release without a question");
+                let error =
+                    Error::new(Cause::ByRenter, "nothing was released").hint("add --yes to release without a question");
                 return Err(Failure::refused(error));
             }
             // What the user agreed to, even when the name means another one by now.

@@ -47,11 +47,8 @@ impl Login {
         };
         let password = self.password(&user).await?;
         let answer = client.login(&LoginRequest { user, password, name: None }).await?;
-        let login = login_file::Login {
-            url: client.url().to_owned(),
-            token: answer.token,
-            user: answer.user.name.clone(),
-        };
+        let login =
+            login_file::Login { url: client.url().to_owned(), token: answer.token, user: answer.user.name.clone() };
         login_file::write(&login_file::path()?, &login)?;
         let told = json!({ "url": login.url, "user": answer.user, "expires_at": answer.expires_at });
         out.result(&told, |out| {

@@ -47,7 +47,8 @@ fn words<'a>(items: &'a [InstanceView], currency: impl Fn(&'a InstanceView) -> &
     if items.is_empty() {
         return "no instances; `suanli offers` shows what can be rented, `suanli ls --all` released ones too\n".into();
     }
-    let mut table = Table::new(&["ID", "NAME", "STATE", "GPU", ">PRICE AN HOUR", ">COST SO FAR", "IN THIS STATE SINCE"]);
+    let mut table =
+        Table::new(&["ID", "NAME", "STATE", "GPU", ">PRICE AN HOUR", ">COST SO FAR", "IN THIS STATE SINCE"]);
     for view in items {
         let rate = base::Money::from_micros(view.rate.micros_per_hour());
         table.row(vec![

@@ -147,10 +147,28 @@ impl Cli {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
+    use clap::{Command, CommandFactory};
 
     #[test]
     fn the_verbs_are_well_formed() {
         Cli::command().debug_assert();
+    }
+
+    /// The help is part of the contract: a change of it must be seen.
+    #[test]
+    fn help_of_every_verb() {
+        let mut root = Cli::command().term_width(100);
+        root.build();
+        insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "help" }, {
+            snapshot(&mut root, "suanli");
+        });
+    }
+
+    fn snapshot(command: &mut Command, name: &str) {
+        insta::assert_snapshot!(name, command.render_long_help().to_string());
+        for verb in command.get_subcommands_mut().filter(|verb| verb.get_name() != "help") {
+            let name = format!("{name} {}", verb.get_name()).replace(' ', "-");
+            snapshot(verb, &name);
+        }
     }
 }

@@ -60,7 +60,18 @@ fn nodes_words(nodes: &[NodeView], out: &Output) -> String {
             facts.fact("notice", Cell::styled(notice.as_str(), Style::Yellow));
         }
         text.push_str(&facts.render(out.paint));
-        let mut cards = Table::new(&[">CARD", "NAME", "GPU", "STATE", "HELD BY", ">USE", ">MEMORY", ">POWER", ">TEMPERATURE", "ID"]);
+        let mut cards = Table::new(&[
+            ">CARD",
+            "NAME",
+            "GPU",
+            "STATE",
+            "HELD BY",
+            ">USE",
+            ">MEMORY",
+            ">POWER",
+            ">TEMPERATURE",
+            "ID",
+        ]);
         for device in &node.devices {
             cards.row(card_row(device));
         }

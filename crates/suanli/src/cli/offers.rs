@@ -96,4 +96,3 @@ pub fn isolation(kind: &str) -> Cell {
         other => other.into(),
     }
 }
-

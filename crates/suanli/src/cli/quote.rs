@@ -31,7 +31,10 @@ fn words(view: &QuoteView, out: &Output) -> String {
     }
     let mut facts = Table::new(&[]);
     facts.fact("instance", format!("{} × {}, {}", quote.count, quote.name, quote.plan));
-    facts.fact("with", format!("{} CPU cores, {} GiB memory, {} GiB disk", quote.cpus, quote.memory_gib, quote.disk_gib));
+    facts.fact(
+        "with",
+        format!("{} CPU cores, {} GiB memory, {} GiB disk", quote.cpus, quote.memory_gib, quote.disk_gib),
+    );
     facts.fact("free now", format!("{} on one machine", view.free_now));
     facts.fact("per hour", money(quote.per_hour, currency));
     facts.fact("per day", money(quote.per_day, currency));
@@ -41,7 +44,10 @@ fn words(view: &QuoteView, out: &Output) -> String {
     }
     facts.fact("while stopped", per_hour(quote.stopped_rate, currency));
     facts.fact("set aside", format!("{} at the start, given back at the end", money(quote.hold, currency)));
-    facts.fact("balance", format!("{}, of which {} are set aside", money(view.balance, currency), money(view.held, currency)));
+    facts.fact(
+        "balance",
+        format!("{}, of which {} are set aside", money(view.balance, currency), money(view.held, currency)),
+    );
     let end = view.money_ends_at.map_or_else(|| "never at this price".to_owned(), |at| out.zone.show(at));
     facts.fact("money ends", end);
     facts.fact("a stop", view.stop_note.as_str());

@@ -78,7 +78,8 @@ fn words(view: &InstanceView, currency: &str, out: &Output) -> String {
         facts.fact("stops", rule.as_str());
     }
     if let Some(command) = &view.on_start {
-        let end = view.on_start_exit.map_or_else(|| "not ended yet".to_owned(), |code| format!("ended with status {code}"));
+        let end =
+            view.on_start_exit.map_or_else(|| "not ended yet".to_owned(), |code| format!("ended with status {code}"));
         facts.fact("on start", format!("{command} ({end})"));
     }
     facts.fact("asked for", out.zone.show(view.created_at));

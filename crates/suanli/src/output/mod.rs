@@ -10,7 +10,7 @@ use base::{Error, Money, Rate};
 use serde::Serialize;
 
 pub use paint::{Paint, Style};
-pub use table::{Cell, Table, width};
+pub use table::{Cell, Table};
 pub use time::Zone;
 
 /// Where results go and how they look.
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(bytes(1023), "1023 B");
         assert_eq!(bytes(1536), "1.5 KiB");
         assert_eq!(bytes(5 * 1024 * 1024 * 1024), "5.0 GiB");
-        assert_eq!(bytes(u64::MAX / 16), "1048576.0 TiB");
+        assert_eq!(bytes(u64::MAX / 16), "1048575.9 TiB");
     }
 
     #[test]

@@ -57,7 +57,9 @@ impl Table {
             widths[i] = width(heading);
         }
         for row in &self.rows {
-            for (i, cell) in row.iter().enumerate() {
+            // The last field of a short row has the rest of the line to itself.
+            let own = if row.len() < columns { row.len().saturating_sub(1) } else { row.len() };
+            for (i, cell) in row[..own].iter().enumerate() {
                 widths[i] = widths[i].max(width(&cell.text));
             }
         }
@@ -67,7 +69,7 @@ impl Table {
         for row in head_row.into_iter().chain(&self.rows) {
             let mut line = String::new();
             for (i, cell) in row.iter().enumerate() {
-                let pad = " ".repeat(widths[i] - width(&cell.text));
+                let pad = " ".repeat(widths[i].saturating_sub(width(&cell.text)));
                 let painted = paint.text(cell.style, &cell.text);
                 let last = i + 1 == row.len();
                 if self.right.get(i).copied().unwrap_or(false) {
@@ -91,7 +93,7 @@ impl Table {
 }
 
 /// Columns that `text` takes on a terminal.
-pub fn width(text: &str) -> usize {
+fn width(text: &str) -> usize {
     text.chars().map(char_width).sum()
 }
 
@@ -127,6 +129,13 @@ mod tests {
         table.row(vec![Cell::styled("a", Style::Red), "12".into()]);
         assert_eq!(table.render(Paint::fixed(false)), "NAME  FREE\n训练     3\na       12\n");
         assert!(table.render(Paint::fixed(true)).contains("\x1b[31ma\x1b[0m       12"));
+    }
+
+    #[test]
+    fn the_end_of_a_short_row_widens_no_column() {
+        let mut table = Table::new(&["A", "B", "C"]);
+        table.row(vec!["1".into(), "2".into(), "3".into()]).row(vec!["1".into(), "a long remark".into()]);
+        assert_eq!(table.render(Paint::fixed(false)), "A  B  C\n1  2  3\n1  a long remark\n");
     }
 
     #[test]

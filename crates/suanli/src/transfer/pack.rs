@@ -45,9 +45,8 @@ pub fn pack(source: &Path, name: &str, pieces: mpsc::Sender<Vec<u8>>, mut progre
 
 /// Everything below a folder, folders before what is in them.
 fn list(folder: &Path, name: &Path, items: &mut Vec<Item>, total: &mut u64) -> Result<()> {
-    let mut entries: Vec<_> = fs::read_dir(folder)
-        .and_then(Iterator::collect::<io::Result<Vec<_>>>)
-        .map_err(|e| unreadable(folder, &e))?;
+    let mut entries: Vec<_> =
+        fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>).map_err(|e| unreadable(folder, &e))?;
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
         let (at, name) = (entry.path(), name.join(entry.file_name()));
@@ -167,5 +166,6 @@ fn unreadable(path: &Path, why: &io::Error) -> Error {
 
 /// The receiving side went away; its own words are worth more than these.
 fn gone() -> Error {
-    Error::new(Cause::Unavailable, "the transfer was cut off").hint("try again; `suanli why` tells whether the instance stopped")
+    Error::new(Cause::Unavailable, "the transfer was cut off")
+        .hint("try again; `suanli why` tells whether the instance stopped")
 }

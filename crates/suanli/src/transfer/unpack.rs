@@ -68,7 +68,10 @@ pub fn unpack(pieces: mpsc::Receiver<Vec<u8>>, target: &Target, mut progress: Pr
                 let to = to.ok_or_else(|| damaged(&io::Error::other("a link to nothing")))?.into_owned();
                 links.push((kind, at, to));
             }
-            _ => crate::output::note(&format!("left out {}: it is neither a file nor a folder", crate::output::clean(&name.display().to_string()))),
+            _ => crate::output::note(&format!(
+                "left out {}: it is neither a file nor a folder",
+                crate::output::clean(&name.display().to_string())
+            )),
         }
     }
     let root = top.ok_or_else(|| damaged(&io::Error::new(io::ErrorKind::UnexpectedEof, "it is empty")))?;

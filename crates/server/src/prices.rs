@@ -1,0 +1,49 @@
+//! The price book in force: read from the store at start, replaced by the operator.
+
+use api::operator::Finding;
+use base::{Result, Timestamp};
+use billing::PriceBook;
+use domain::catalogue::Catalogue;
+use futures_util::FutureExt;
+use store::{Store, prices};
+
+/// The book in force; a new site begins with the demonstration book.
+///
+/// # Errors
+/// The stored book is not understood any more, or the database's.
+pub async fn current(store: &Store, now: Timestamp) -> Result<PriceBook> {
+    let stored = {
+        let mut db = store.read().await?;
+        prices::current(&mut db).await?
+    };
+    if let Some(stored) = stored {
+        return PriceBook::parse(&stored.text, Catalogue::builtin()).map(|(book, _)| book);
+    }
+    let book = PriceBook::demonstration()?;
+    load(store, &book.version, billing::book::DEMO, now).await?;
+    Ok(book)
+}
+
+/// Stores a book as the one in force.
+///
+/// # Errors
+/// The database's.
+pub async fn load(store: &Store, version: &str, text: &str, now: Timestamp) -> Result<()> {
+    let (version, text) = (version.to_owned(), text.to_owned());
+    store
+        .write(move |tx| {
+            let (version, text) = (version.clone(), text.clone());
+            async move { prices::load(tx, &version, &text, now).await }.boxed()
+        })
+        .await
+}
+
+/// What the linter found, on the wire.
+pub fn findings(found: &[billing::book::Finding]) -> Vec<Finding> {
+    let wire = |f: &billing::book::Finding| Finding {
+        path: f.line.map_or_else(|| f.path.clone(), |line| format!("line {line}: {}", f.path)),
+        message: f.message.clone(),
+        hint: (!f.hint.is_empty()).then(|| f.hint.clone()),
+    };
+    found.iter().map(wire).collect()
+}

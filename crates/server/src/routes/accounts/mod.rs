@@ -1,0 +1,5 @@
+//! Accounts (operator).
+
+pub mod create;
+pub mod list;
+pub mod topup;

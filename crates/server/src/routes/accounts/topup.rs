@@ -1,0 +1,85 @@
+//! `POST /v1/accounts/{id}/topups`
+
+use api::account::{TopUp, ToppedUp};
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use base::{AccountId, Cause, Error, Money, PostingId};
+use billing::ledger::Posting;
+use futures_util::FutureExt;
+use serde_json::json;
+use store::idempotency::{self, Key};
+use store::{Outcome, Tx, accounts, events, postings};
+
+use crate::auth::Operator;
+use crate::error::ApiResult;
+use crate::extract::{Body, Repeat};
+use crate::resolve;
+use crate::state::App;
+
+/// Enters money that a customer paid outside (operator).
+#[utoipa::path(post, path = "/v1/accounts/{id}/topups", operation_id = "top_up", tag = "accounts", request_body = TopUp,
+    params(("id" = String, Path, description = "id or name of the account"),
+        ("Idempotency-Key" = Option<String>, Header, description = "repeats of the same request post once")),
+    responses((status = 201, body = ToppedUp), (status = 403, body = api::problem::Problem), (status = 404, body = api::problem::Problem), (status = 422, body = api::problem::Problem)))]
+pub async fn top_up(
+    State(app): State<App>,
+    Operator(caller): Operator,
+    Path(id): Path<String>,
+    repeat: Repeat,
+    Body(request): Body<TopUp>,
+) -> ApiResult<(StatusCode, Json<ToppedUp>)> {
+    let account = {
+        let mut db = app.store.read().await?;
+        resolve::account(&mut db, &caller, Some(&id)).await?
+    };
+    let amount: Money = request.amount.parse()?;
+    if !amount.is_positive() {
+        return Err(Error::new(Cause::InvalidAmount, format!("a top-up of {amount} adds nothing"))
+            .hint("the amount must be more than zero; corrections are postings of their own")
+            .into());
+    }
+    let key = repeat.key(&caller, &format!("POST /v1/accounts/{}/topups", account.id), &request)?;
+    let (now, note) = (app.now(), request.note.clone());
+    let done = app
+        .store
+        .write(move |tx| {
+            let (account, key, note) = (account.id.clone(), key.clone(), note.clone());
+            async move { post(tx, account, amount, key, note, now).await }.boxed()
+        })
+        .await?;
+    Ok((StatusCode::CREATED, Json(done)))
+}
+
+async fn post(
+    tx: &mut Tx<'_>,
+    account: AccountId,
+    amount: Money,
+    key: Option<Key>,
+    note: Option<String>,
+    now: base::Timestamp,
+) -> Outcome<ToppedUp> {
+    let before = match &key {
+        Some(key) => idempotency::earlier(tx, key).await?,
+        None => None,
+    };
+    let posting = match before {
+        Some(id) => id.parse::<PostingId>()?,
+        None => {
+            let cause = format!("top-up:{:032x}", tx.random());
+            let posting = Posting::top_up(account.clone(), "manual", amount, cause, now)?;
+            let id = postings::post(tx, &posting, &account, note.as_deref()).await?;
+            let id = id.ok_or_else(|| Error::internal("a random cause was used before"))?;
+            accounts::nudge(tx, &account, now).await?;
+            let data = json!({ "amount": amount });
+            events::record(tx, now, Some(&account), account.as_str(), "topped-up", &format!("{amount} added"), &data)
+                .await?;
+            if let Some(key) = &key {
+                idempotency::remember(tx, key, id.as_str(), now).await?;
+            }
+            id
+        }
+    };
+    let row = accounts::get(tx, &account).await?.ok_or_else(|| Error::not_found("the account"))?;
+    Ok(ToppedUp { posting, amount, balance: row.balance })
+}

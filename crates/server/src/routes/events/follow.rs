@@ -1,0 +1,75 @@
+//! `GET /v1/events`
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use api::event::EventQuery;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use futures_util::stream::{self, Stream};
+use store::events::{after, last};
+
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::Params;
+use crate::state::App;
+use crate::views;
+
+/// Events that are read at once.
+const BATCH: i64 = 200;
+
+/// How long another server's events may go unnoticed.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+
+/// Follows what happens to everything the caller may see, as server-sent events.
+/// It begins after `after` or `Last-Event-ID`, or with what happens from now on.
+#[utoipa::path(get, path = "/v1/events", operation_id = "events", tag = "events", params(EventQuery),
+    responses((status = 200, description = "server-sent events: `id` is the position, `data` an EventView", content_type = "text/event-stream", body = String)))]
+pub async fn events(
+    State(app): State<App>,
+    caller: Caller,
+    headers: HeaderMap,
+    Params(query): Params<EventQuery>,
+) -> ApiResult<Sse<impl Stream<Item = Result<Event, Infallible>>>> {
+    let resumed = headers.get("last-event-id").and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
+    let from = match resumed.or(query.after) {
+        Some(after) => after,
+        None => {
+            let mut db = app.store.read().await?;
+            last(&mut db).await?
+        }
+    };
+    let audience = caller.audience();
+    let written = app.store.watch();
+    let start = (app, audience, query.subject, from, written, Vec::new().into_iter());
+    let events = stream::unfold(start, |(app, audience, subject, mut from, mut written, mut ready)| async move {
+        loop {
+            if let Some(event) = ready.next() {
+                let event: store::events::Event = event;
+                from = event.seq;
+                let wire = Event::default().id(event.seq.to_string()).event(event.kind.clone());
+                // A view is plain data: it always has a JSON form.
+                let wire = wire.json_data(views::event(event)).unwrap_or_default();
+                return Some((Ok(wire), (app, audience, subject, from, written, ready)));
+            }
+            written.mark_unchanged();
+            let found: base::Result<_> = match app.store.read().await {
+                Ok(mut db) => after(&mut db, &audience, subject.as_deref(), from, BATCH).await.map_err(Into::into),
+                Err(error) => Err(error),
+            };
+            match found {
+                Ok(found) if !found.is_empty() => ready = found.into_iter(),
+                Ok(_) => {
+                    // A write of this process, or the time after which those of others are looked for.
+                    let _ = tokio::time::timeout(LOOK_AGAIN, written.changed()).await;
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "the event stream ends; its reader resumes where it was");
+                    return None;
+                }
+            }
+        }
+    });
+    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(Duration::from_secs(15))))
+}

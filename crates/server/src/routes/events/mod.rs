@@ -1,0 +1,3 @@
+//! The event stream.
+
+pub mod follow;

@@ -1,0 +1,118 @@
+//! `POST /v1/instances`
+
+use api::instance::{InstanceView, RentRequest};
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use base::{Error, InstanceId, Slug};
+use domain::instance::{Desired, State as Life};
+use futures_util::FutureExt;
+use store::instances::{self, Instance};
+use store::intents::{self, Rented};
+
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::{Body, Repeat};
+use crate::rent::{Wish, wish};
+use crate::state::App;
+use crate::{resolve, views};
+
+/// Rents: the price is frozen, its first hour is held, and the instance is on its way.
+#[utoipa::path(post, path = "/v1/instances", operation_id = "rent", tag = "instances", request_body = RentRequest,
+    params(("Idempotency-Key" = Option<String>, Header, description = "repeats of the same request give the same instance")),
+    responses((status = 202, body = InstanceView), (status = 409, body = api::problem::Problem), (status = 422, body = api::problem::Problem)))]
+pub async fn rent(
+    State(app): State<App>,
+    caller: Caller,
+    repeat: Repeat,
+    Body(request): Body<RentRequest>,
+) -> ApiResult<(StatusCode, Json<InstanceView>)> {
+    let account = {
+        let mut db = app.store.read().await?;
+        resolve::account(&mut db, &caller, request.account.as_deref()).await?
+    };
+    let key = repeat.key(&caller, "POST /v1/instances", &request)?;
+    if let Some(id) = earlier(&app, key.as_ref()).await? {
+        return view(&app, &id).await;
+    }
+    let now = app.now();
+    let wish = wish(&app, &request, &account.time_zone, now).await?;
+    let hold = wish.quote.hold;
+    let made = app
+        .store
+        .write(move |tx| {
+            let (key, account, caller) = (key.clone(), account.id.clone(), caller.user.id.clone());
+            let (request, wish) = (request.clone(), wish.clone());
+            async move {
+                let id = InstanceId::new(now, tx.random());
+                let new = new(id, Slug::new(tx.random()), account, caller, request, wish, now);
+                match intents::rent(tx, &new, hold, key.as_ref(), now).await? {
+                    Rented::New => Ok(new.id),
+                    Rented::Before(id) => Ok(id.parse()?),
+                }
+            }
+            .boxed()
+        })
+        .await?;
+    view(&app, &made).await
+}
+
+async fn earlier(app: &App, key: Option<&store::idempotency::Key>) -> ApiResult<Option<InstanceId>> {
+    let Some(key) = key.cloned() else {
+        return Ok(None);
+    };
+    // A repeat is answered before anything is checked again: stock may be gone meanwhile.
+    let mut db = app.store.read().await?;
+    let id = store::idempotency::earlier(&mut db, &key).await?;
+    Ok(id.map(|id| id.parse()).transpose()?)
+}
+
+async fn view(app: &App, id: &InstanceId) -> ApiResult<(StatusCode, Json<InstanceView>)> {
+    let mut db = app.store.read().await?;
+    let made = instances::get(&mut db, id).await?.ok_or_else(|| Error::not_found("the instance"))?;
+    Ok((StatusCode::ACCEPTED, Json(views::instance(app, &mut db, made).await?)))
+}
+
+fn new(
+    id: InstanceId,
+    slug: Slug,
+    account: base::AccountId,
+    created_by: base::UserId,
+    request: RentRequest,
+    wish: Wish,
+    now: base::Timestamp,
+) -> Instance {
+    let quote = wish.quote;
+    Instance {
+        name: wish.name.unwrap_or_else(|| slug.to_string()),
+        id,
+        slug,
+        account,
+        created_by,
+        desired: Desired::Running,
+        state: Life::Requested,
+        state_since: now,
+        deadline_at: Life::Requested.row().deadline.map(|d| now.after(d)),
+        due_at: Some(now),
+        wishes: 0,
+        generation: 1,
+        node: None,
+        gpu: quote.model,
+        count: quote.count,
+        cpus: quote.cpus,
+        memory_mib: quote.memory_gib * 1024,
+        disk_mib: quote.disk_gib * 1024,
+        plan: quote.plan,
+        rate: quote.rate,
+        price_version: quote.price_version,
+        env: request.env,
+        on_start: request.on_start,
+        on_start_exit: None,
+        rules: wish.rules,
+        reason: None,
+        notices: vec![],
+        ready_at: None,
+        created_at: now,
+        released_at: None,
+    }
+}

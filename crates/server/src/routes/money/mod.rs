@@ -1,0 +1,4 @@
+//! Balance and bills.
+
+pub mod balance;
+pub mod bill;

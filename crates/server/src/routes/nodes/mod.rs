@@ -1,0 +1,3 @@
+//! Nodes (operator).
+
+pub mod list;

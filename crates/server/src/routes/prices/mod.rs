@@ -1,0 +1,5 @@
+//! The price book.
+
+pub mod lint;
+pub mod load;
+pub mod show;

@@ -1,0 +1,32 @@
+//! `GET /v1/incidents`
+
+use api::operator::{IncidentView, Incidents};
+use axum::Json;
+use axum::extract::State;
+use store::incidents::{self, Incident};
+
+use crate::auth::Operator;
+use crate::error::ApiResult;
+use crate::state::App;
+
+/// Newest incidents that are listed.
+const MOST: i64 = 200;
+
+/// What somebody has to look at, open ones first (operator).
+#[utoipa::path(get, path = "/v1/incidents", operation_id = "incidents", tag = "site",
+    responses((status = 200, body = Incidents), (status = 403, body = api::problem::Problem)))]
+pub async fn incidents(State(app): State<App>, _: Operator) -> ApiResult<Json<Incidents>> {
+    let mut db = app.store.read().await?;
+    let view = |i: Incident| IncidentView {
+        id: i.id,
+        kind: i.kind,
+        subject: i.subject,
+        opened_at: i.opened_at,
+        closed_at: i.closed_at,
+        owner: i.owner,
+        action: i.action,
+        detail: i.detail,
+    };
+    let incidents = incidents::list(&mut db, MOST).await?.into_iter().map(view).collect();
+    Ok(Json(Incidents { incidents }))
+}

@@ -1,0 +1,13 @@
+//! The command line against a small server made for these tests.
+
+mod copies;
+mod data;
+mod guest;
+mod jobs;
+mod logins;
+mod refusals;
+mod rents;
+mod server;
+mod streams;
+mod terminals;
+mod words;
