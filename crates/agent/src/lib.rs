@@ -47,11 +47,13 @@ pub async fn run(config: AgentConfig, shutdown: impl Future<Output = ()> + Send)
     let cards = Arc::new(tokio::task::spawn_blocking(open).await.map_err(Error::internal)??);
     evidence.inventory(&cards.facts())?;
     let sandbox = sandbox::Sandbox::open(config, cards, evidence, GUEST).await?;
-    let router = routes::router(sandbox.clone());
+    let end = Arc::new(tokio::sync::Notify::new());
+    let router = routes::router(sandbox.clone(), end.clone());
     tracing::info!(version = env!("CARGO_PKG_VERSION"), "the agent is ready");
     tokio::select! {
         () = socket.serve(router) => {}
         () = sampler::run(sandbox) => {}
+        () = end.notified() => {}
         () = shutdown => {}
     }
     Ok(())

@@ -1,5 +1,7 @@
 //! The engine contract as HTTP, and streams into instances.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, Query, State};
@@ -14,6 +16,7 @@ use futures_util::StreamExt;
 use link::{Control, Frame};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::sync::Notify;
 
 use crate::sandbox::Sandbox;
 
@@ -22,9 +25,10 @@ const PIECE: usize = 256 * 1024;
 /// A specification is small; the environment is most of it.
 const BODY: usize = 4 << 20;
 
-/// All routes of the agent.
-pub fn router(sandbox: Sandbox) -> Router {
+/// All routes of the agent. A server that started this agent ends it through `end`.
+pub fn router(sandbox: Sandbox, end: Arc<Notify>) -> Router {
     Router::new()
+        .route("/v1/shutdown", post(async move || end.notify_one()))
         .route("/v1/info", get(info))
         .route("/v1/report", get(report))
         .route("/v1/instances", get(list))

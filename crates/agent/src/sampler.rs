@@ -12,7 +12,7 @@ use engine::report::CommandExit;
 
 use crate::cards::Pids;
 use crate::files;
-use crate::sandbox::{Instance, Measured, Meta, Phase, Sandbox};
+use crate::sandbox::{Instance, Measured, Meta, Phase, Sandbox, Usage};
 
 /// How often ends of `on_start` are looked for.
 const TICK: Duration = Duration::from_millis(250);
@@ -34,6 +34,16 @@ struct Counted {
     threads: i64,
     /// CPU time of each process, microseconds.
     each: BTreeMap<i32, i64>,
+}
+
+impl Counted {
+    fn usage(&self) -> Usage {
+        Usage {
+            cpu_us: Some(self.cpu_us),
+            memory_bytes: Some(self.memory_bytes),
+            processes: Some(self.threads),
+        }
+    }
 }
 
 /// Samples until the task is dropped.
@@ -113,10 +123,7 @@ fn measure(
     counted: &Counted,
 ) {
     let old = instance.measured();
-    let mut usage = sandbox.usage(meta);
-    usage.cpu_us = usage.cpu_us.or(Some(counted.cpu_us));
-    usage.memory_bytes = usage.memory_bytes.or(Some(counted.memory_bytes));
-    usage.processes = usage.processes.or(Some(counted.threads));
+    let usage = sandbox.usage(meta).or(counted.usage());
     let elapsed = now.since(since).micros();
     let rate = |used: i64| if elapsed > 0 { used.max(0).saturating_mul(1_000) / elapsed } else { 0 };
     let cpu_milli = match (old.at, usage.cpu_us, old.usage.cpu_us) {

@@ -1,12 +1,14 @@
 //! What is sent again when no answer came, and what never is.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests too")]
+
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
 use api::account::TopUp;
 use base::Cause;
-use client::{Client, Key};
+use suanli_client::{Client, Key};
 
 const POSTED: &str = r#"{"posting":"pst-01kjma0fm00000000000000001","amount":"5.00","balance":"7.00"}"#;
 

@@ -103,6 +103,19 @@ impl AgentEngine {
         Ok(Stream { read: Box::pin(StreamReader::new(data)), write: Box::pin(SinkWriter::new(CopyToBytes::new(sink))) })
     }
 
+    /// Ends the agent; its instances go on. The connection may end before the
+    /// answer, which is an answer too.
+    ///
+    /// # Errors
+    /// `unavailable` when it could not be asked.
+    pub async fn shutdown(&self) -> Result<()> {
+        let body = http_body_util::Empty::new().boxed_unsync();
+        let request = build(Method::POST, "/v1/shutdown", body)?;
+        let (mut connection, _) = self.connection().await?;
+        let _ = tokio::time::timeout(SHORT, connection.send_request(request)).await;
+        Ok(())
+    }
+
     /// A connection, and whether it was there already.
     async fn connection(&self) -> Result<(SendRequest<Body>, bool)> {
         let mut shared = self.0.connection.lock().await;

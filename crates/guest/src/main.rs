@@ -19,6 +19,7 @@ mod pty;
 mod put;
 mod reaper;
 mod serve;
+mod session;
 mod surroundings;
 mod wire;
 

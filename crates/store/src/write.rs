@@ -156,7 +156,7 @@ impl Store {
                 let mut tx = Tx { connection: &mut transaction, dialect: self.dialect, random: self.random.clone() };
                 let value = work(&mut tx).await?;
                 transaction.commit().await?;
-                Ok(value)
+                Ok::<T, Fault>(value)
             };
             match attempt.await {
                 Ok(value) => return Ok(value),

@@ -1,9 +1,13 @@
 //! `suanli`: the command line of renters and operators, and with the feature
 //! `server` the server and the node agent too.
 
+#[cfg(feature = "server")]
+mod agent;
 mod cli;
 mod login_file;
 mod output;
+#[cfg(feature = "server")]
+mod serve;
 mod session;
 mod terminal;
 mod transfer;

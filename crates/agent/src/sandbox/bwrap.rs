@@ -89,8 +89,10 @@ impl Base {
         for (target, name) in &self.links {
             all.extend(["--symlink".to_owned(), path(target), (*name).to_owned()]);
         }
-        all.extend(words(&["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/run"]));
-        all.extend(words(&["--perms", "1777", "--dir", "/var/tmp", "--symlink", "/run", "/var/run"]));
+        all.extend(words(&["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/run", "--symlink", "/run", "/var/run"]));
+        for shared in ["/tmp", "/var/tmp"] {
+            all.extend(words(&["--perms", "1777", "--tmpfs", shared]));
+        }
         all
     }
 

@@ -32,6 +32,7 @@ use base::{Cause, Error, InstanceId, Result, Span, Timestamp};
 use engine::report::{Alive, NodeInfo, NodeReport};
 use engine::{Engine, InstanceRef, InstanceSpec, Ready, Stats, Stopped};
 
+pub use cgroup::Usage;
 pub use instance::{Instance, Measured, Session};
 pub use meta::{Meta, Phase};
 
@@ -143,7 +144,7 @@ impl Sandbox {
     }
 
     /// What the groups of an instance count now.
-    pub fn usage(&self, meta: &Meta) -> cgroup::Usage {
+    pub fn usage(&self, meta: &Meta) -> Usage {
         self.0.host.cgroups.usage(&meta.unit())
     }
 
@@ -243,8 +244,9 @@ impl Engine for Sandbox {
         let instance = self.known(id)?;
         let meta = instance.meta().ok_or_else(|| not_here(id))?;
         let now = self.now();
-        let usage = self.usage(&meta);
         let measured = instance.measured();
+        // Where the groups do not count, the sampler's own count serves.
+        let usage = self.usage(&meta).or(measured.usage);
         let ready = meta.ready.as_ref().map_or(now, |r| r.at);
         let activity = match (measured.activity.as_str(), measured.now.as_str()) {
             ("", "") => "nothing was measured yet".to_owned(),

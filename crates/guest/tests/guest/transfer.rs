@@ -83,6 +83,8 @@ fn a_tree_comes_back_as_it_was() {
     assert!(fs::read(there.join("big")).unwrap() == big);
     // A second time: files are replaced, folders that were there keep what they have.
     mode(&there, 0o700);
+    mode(&tree.join("empty"), 0o755);
+    mode(&there.join("empty"), 0o755);
     assert_eq!(put(&guest, "a/new/place", &packed.stdout).code(), 0);
     let files = |lines: Vec<String>| -> Vec<String> { lines.into_iter().filter(|line| !line.contains("/ ")).collect() };
     assert_eq!(files(listing(&there)), files(expected));

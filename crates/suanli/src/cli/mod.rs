@@ -107,6 +107,10 @@ enum Verb {
     Incident(node::Incident),
     Audit(audit::Audit),
     Doctor(doctor::Doctor),
+    #[cfg(feature = "server")]
+    Serve(Box<crate::serve::Serve>),
+    #[cfg(feature = "server")]
+    Agent(Box<crate::agent::Agent>),
 }
 
 impl Cli {
@@ -138,6 +142,10 @@ impl Cli {
             Verb::Price(verb) => verb.run(&out).await,
             Verb::Node(verb) => verb.run(&out).await,
             Verb::Incident(verb) => verb.run(&out).await,
+            #[cfg(feature = "server")]
+            Verb::Serve(verb) => verb.run().await,
+            #[cfg(feature = "server")]
+            Verb::Agent(verb) => verb.run().await,
             Verb::Audit(verb) => verb.run(&out).await,
             Verb::Doctor(verb) => verb.run(&out).await,
         }

@@ -55,13 +55,14 @@ pub struct Watch<'a> {
     client: &'a Client,
     view: InstanceView,
     events: Option<EventStream>,
+    asked_for_events: bool,
     told: Vec<State>,
 }
 
 impl<'a> Watch<'a> {
     /// Begins with the instance as the server last told it.
     pub fn new(client: &'a Client, view: &InstanceView) -> Self {
-        Self { client, view: view.clone(), events: None, told: Vec::new() }
+        Self { client, view: view.clone(), events: None, asked_for_events: false, told: Vec::new() }
     }
 
     /// Waits; each new state is told on standard error.
@@ -93,9 +94,12 @@ impl<'a> Watch<'a> {
     /// Waits for news and reads the instance again.
     async fn change(&mut self) -> Result<()> {
         let id = self.view.id.to_string();
-        if self.events.is_none() && self.told.len() <= 1 {
+        if !self.asked_for_events {
+            self.asked_for_events = true;
             let query = EventQuery { after: None, subject: Some(id.clone()) };
-            self.events = self.client.events(&query).await.ok();
+            // They are a help, not a need: a slow answer must not hold up the look.
+            let opened = tokio::time::timeout(LOOK_AGAIN, self.client.events(&query)).await;
+            self.events = opened.ok().and_then(Result::ok);
         } else {
             let news = async {
                 match &mut self.events {

@@ -36,6 +36,17 @@ pub struct Usage {
     pub processes: Option<i64>,
 }
 
+impl Usage {
+    /// What is known here, and for the rest what `other` knows.
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            cpu_us: self.cpu_us.or(other.cpu_us),
+            memory_bytes: self.memory_bytes.or(other.memory_bytes),
+            processes: self.processes.or(other.processes),
+        }
+    }
+}
+
 /// The control groups of this host.
 #[derive(Clone, Debug)]
 pub struct Cgroups {

@@ -1,0 +1,132 @@
+//! `suanli serve`: the server, and this machine's agent beside it.
+
+mod host;
+mod own_agent;
+pub mod signal;
+mod unprivileged;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use base::{Cause, Error, Result};
+use clap::Args;
+use server::serve::{ServeConfig, Started};
+
+use crate::cli::Outcome;
+use crate::output;
+
+/// Run the server; on one machine it brings up everything
+///
+/// The server runs as an ordinary user. The agent, which needs root for devices,
+/// namespaces and cgroups, is started beside it: directly when you are root, with
+/// sudo otherwise. Started by root, the server gives up root itself.
+#[derive(Clone, Debug, Args)]
+pub struct Serve {
+    /// Folder for the database and the socket of the agent
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Address to answer on
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
+    listen: SocketAddr,
+    /// postgres://… instead of SQLite in the data folder
+    #[arg(long, value_name = "URL")]
+    database: Option<String>,
+    /// What runs instances
+    #[arg(long, value_name = "sandbox", default_value = "sandbox", value_parser = ["sandbox"])]
+    engine: String,
+    /// Fake cards instead of real ones: a profile file or the name of a built-in one
+    #[arg(long, value_name = "PROFILE")]
+    fake_gpus: Option<String>,
+    /// NVML library to load instead of the system's
+    #[arg(long, value_name = "PATH")]
+    nvml_lib: Option<PathBuf>,
+    /// Whether instances reach the outside
+    #[arg(long, value_name = "nat|closed", default_value = "nat")]
+    network: String,
+    /// Network of yours that no instance may reach; may be given several times
+    #[arg(long, value_name = "CIDR")]
+    block: Vec<String>,
+    /// Name of this node; default is the host name
+    #[arg(long)]
+    node_name: Option<String>,
+    /// Folder for instances and evidence; default is below /var/lib/suanli where the agent is root
+    #[arg(long, value_name = "DIR")]
+    agent_state: Option<PathBuf>,
+    /// User that the server becomes when root starts it; default is `suanli`, else `nobody`
+    #[arg(long, value_name = "USER")]
+    run_as: Option<String>,
+    /// Run instances as plain processes where this host cannot isolate them (loopback only)
+    #[arg(long)]
+    allow_no_isolation: bool,
+}
+
+/// Logs to standard error; `RUST_LOG` chooses what, `SUANLI_LOG=json` the form.
+pub fn logging() {
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info,sqlx=warn,hyper=warn"));
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let done = match std::env::var("SUANLI_LOG").as_deref() {
+        Ok("json") => log.json().try_init(),
+        _ => log.with_target(false).compact().try_init(),
+    };
+    // Set up before: a test, or a verb inside a verb.
+    drop(done);
+}
+
+impl Serve {
+    /// Runs until it is told to end.
+    pub async fn run(self) -> Outcome {
+        logging();
+        let data = self.data_folder()?;
+        let socket = data.join("agent.sock");
+        let agent = own_agent::ensure(&self, &data, &socket).await?;
+        if unprivileged::is_root() {
+            // From here on the work goes on in the same process under another user.
+            return Err(unprivileged::become_user(self.run_as.as_deref(), &data, agent).into());
+        }
+        let database =
+            self.database.clone().unwrap_or_else(|| format!("sqlite://{}", data.join("suanli.db").display()));
+        let config = ServeConfig {
+            listen: self.listen,
+            database,
+            agent_socket: Some(socket.clone()),
+            first_login: data.join("first-login.txt"),
+        };
+        let first_login = config.first_login.clone();
+        let done = server::serve::run(config, signal::ended()?, |started| tell(&started, &first_login)).await;
+        own_agent::end(agent, &socket).await;
+        done?;
+        Ok(0)
+    }
+
+    fn data_folder(&self) -> Result<PathBuf> {
+        let data = match &self.data {
+            Some(data) => data.clone(),
+            None if unprivileged::is_root() => PathBuf::from("/var/lib/suanli/server"),
+            None => host::data_home()?.join("suanli"),
+        };
+        std::fs::create_dir_all(&data).and_then(|()| data.canonicalize()).map_err(|e| {
+            Error::new(Cause::Unavailable, format!("the folder {} cannot be used: {e}", data.display()))
+                .hint("choose another with --data")
+        })
+    }
+}
+
+/// What a person needs to go on, on standard output; the log is on standard error.
+fn tell(started: &Started, first_login: &Path) {
+    let url = format!("http://{}", started.address);
+    let mut text = format!("suanli answers at {url}\n");
+    if let Some(password) = &started.password {
+        text.push_str(&format!(
+            "first start: sign in with `suanli login {url} --user operator`, one-time password {password}\n\
+             (shown once; also in {}, which you can delete)\n",
+            first_login.display()
+        ));
+    }
+    output::print(&text);
+    if started.isolation.as_deref() == Some("none") {
+        output::note(
+            "NO ISOLATION: this host refuses namespaces, so instances run as plain processes. Only for trying out, only on loopback.",
+        );
+    }
+}
