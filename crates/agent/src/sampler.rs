@@ -16,8 +16,10 @@ use crate::sandbox::{Instance, Measured, Meta, Phase, Sandbox, Usage};
 
 /// How often ends of `on_start` are looked for.
 const TICK: Duration = Duration::from_millis(250);
-/// Ticks between two samples.
-const TICKS_A_SAMPLE: u64 = 4;
+/// Ticks between two records of the proof of life.
+const TICKS_A_PROOF: u64 = 4;
+/// How often use is measured.
+const SAMPLE: Duration = Duration::from_secs(1);
 /// Samples between two readings of what the cards are.
 const SAMPLES_A_READING: u64 = 10;
 /// From this use on a card is active, percent.
@@ -46,19 +48,37 @@ impl Counted {
     }
 }
 
-/// Samples until the task is dropped.
+/// Watches and samples until the task is dropped.
 pub async fn run(sandbox: Sandbox) {
-    let mut timer = tokio::time::interval(TICK);
+    // Apart, because a driver that hangs must not hold up the proof of life.
+    tokio::join!(watch(&sandbox), sample_all(&sandbox));
+}
+
+fn every(period: Duration) -> tokio::time::Interval {
+    let mut timer = tokio::time::interval(period);
     timer.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    let mut before: BTreeMap<InstanceId, (Timestamp, Counted)> = BTreeMap::new();
+    timer
+}
+
+async fn watch(sandbox: &Sandbox) {
+    let mut timer = every(TICK);
     for tick in 0u64.. {
         timer.tick().await;
-        command_exits(&sandbox).await;
-        if !tick.is_multiple_of(TICKS_A_SAMPLE) {
-            continue;
+        command_exits(sandbox).await;
+        if tick.is_multiple_of(TICKS_A_PROOF) {
+            log(sandbox.evidence().tick(sandbox.live()), "the proof of life");
+            sandbox.forget_gone();
         }
+    }
+}
+
+async fn sample_all(sandbox: &Sandbox) {
+    let mut timer = every(SAMPLE);
+    let mut before = Before::new();
+    for number in 0u64.. {
+        timer.tick().await;
         let (this, last) = (sandbox.clone(), std::mem::take(&mut before));
-        let facts = (tick / TICKS_A_SAMPLE).is_multiple_of(SAMPLES_A_READING);
+        let facts = number.is_multiple_of(SAMPLES_A_READING);
         // Reads files and asks the driver: neither may hold up the streams.
         match tokio::task::spawn_blocking(move || sample(&this, last, facts)).await {
             Ok(next) => before = next,
@@ -102,8 +122,6 @@ fn sample(sandbox: &Sandbox, before: Before, facts: bool) -> Before {
         cards.read_facts();
         log(sandbox.evidence().inventory(&cards.facts()).map(drop), "the inventory");
     }
-    log(sandbox.evidence().tick(sandbox.live()), "the proof of life");
-    sandbox.forget_gone();
     next
 }
 

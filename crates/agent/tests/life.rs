@@ -1,5 +1,7 @@
 //! The life cycle of instances, through the agent's socket.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests may")]
+
 mod common;
 
 use base::{Cause, Span, Timestamp};

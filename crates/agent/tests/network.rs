@@ -1,6 +1,8 @@
 //! The network of instances, between namespaces that the test made: the "node" is
 //! one, the "outside" is another, and the machine's own network is in neither.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests may")]
+
 mod common;
 
 use std::process::{Child, Command, Stdio};

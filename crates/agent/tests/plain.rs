@@ -1,5 +1,7 @@
 //! Hosts that cannot isolate: an agent that is not root.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests may")]
+
 mod common;
 
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -88,5 +90,29 @@ async fn plain_processes_serve_where_allowed_and_say_so() {
     assert_eq!(node.ok(id, "cat $SUANLI_WORKSPACE/file").await, "kept");
     node.engine.delete(&second.instance).await.unwrap();
     assert!(!node.folder(id).exists());
+    agent.kill().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_root_without_other_users_serves_as_itself() {
+    let mut node = Node::prepared("rtx4090x8");
+    node.config.allow_no_isolation = true;
+    let mut agent = tokio::process::Command::new("unshare")
+        .args(["--user", "--map-root-user", "--", env!("CARGO_BIN_EXE_suanli-agent-test")])
+        .arg(serde_json::to_string(&node.config).unwrap())
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let engine = &node.engine;
+    eventually("the agent answers", || async { engine.info().await.is_ok() }).await;
+    let info = node.engine.info().await.unwrap();
+    assert_eq!(info.isolation, "none");
+    assert!(info.notices.iter().any(|n| n.contains("root here")), "{:?}", info.notices);
+    let spec = node.rent(&[]).await;
+    assert_eq!(node.ok(&spec.instance.id, "setsid sleep 4321 >/dev/null 2>&1 & echo $SUANLI_INSTANCE").await, spec.instance.slug.as_str());
+    node.engine.delete(&spec.instance).await.unwrap();
+    let sleeping = std::process::Command::new("pgrep").args(["-f", "^sleep 4321$"]).output().unwrap();
+    assert!(sleeping.stdout.is_empty(), "a process is left");
     agent.kill().await.unwrap();
 }

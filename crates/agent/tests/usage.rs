@@ -1,5 +1,7 @@
 //! What is measured of an instance.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests may")]
+
 mod common;
 
 use base::{Span, Timestamp};

@@ -1,5 +1,7 @@
 //! What an instance must not see, reach or use up.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests may")]
+
 mod common;
 
 use std::os::unix::fs::MetadataExt;

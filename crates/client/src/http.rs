@@ -218,7 +218,7 @@ impl Client {
         }
         self.inner.http.request(request).await.map_err(|error| {
             if error.is_connect() {
-                Failure::NotSent(unreachable(self.url()).context(chain(&error)))
+                Failure::NotSent(not_connected(self.url(), &error))
             } else {
                 Failure::Unknown(broken_off(self.url()).context(chain(&error)))
             }
@@ -309,6 +309,24 @@ pub(crate) fn append_query(url: &mut Url, query: &serde_json::Value) {
 pub(crate) fn unreachable(url: &str) -> Error {
     Error::new(Cause::Unavailable, format!("{url} cannot be reached"))
         .hint("is the server running? `suanli serve` starts one here, `suanli login URL` changes the address")
+}
+
+/// Why there is no connection: nobody answers, or nobody who can be trusted.
+pub(crate) fn not_connected(url: &str, error: &(dyn std::error::Error + 'static)) -> Error {
+    let mut source = Some(error);
+    while let Some(inner) = source {
+        let wrapped = inner.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        if inner.is::<rustls::Error>() || wrapped.is_some_and(|w| w.is::<rustls::Error>()) {
+            return Error::new(
+                Cause::Unavailable,
+                format!("{url} does not prove that it is this server: its certificate is not trusted here"),
+            )
+            .hint("check the address; for an authority of your own, name its PEM file in SSL_CERT_FILE")
+            .context(chain(error));
+        }
+        source = inner.source();
+    }
+    unreachable(url).context(chain(error))
 }
 
 pub(crate) fn broken_off(url: &str) -> Error {

@@ -16,7 +16,7 @@ use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_util::codec::Decoder;
 
 use crate::Client;
-use crate::http::{broken_off, chain, not_ours, refusal, unreachable};
+use crate::http::{broken_off, not_connected, not_ours, refusal};
 
 /// Any byte stream: plain or encrypted.
 trait Io: AsyncRead + AsyncWrite + Unpin + Send {}
@@ -62,15 +62,15 @@ impl Client {
         let host = url.host_str().ok_or_else(|| Error::internal("address without a host"))?;
         let host = host.trim_matches(['[', ']']).to_owned();
         let port = url.port_or_known_default().ok_or_else(|| Error::internal("address without a port"))?;
-        let away = |error: &dyn std::error::Error| unreachable(self.url()).context(chain(error));
-        let tcp = TcpStream::connect((host.as_str(), port)).await.map_err(|e| away(&e))?;
-        tcp.set_nodelay(true).map_err(|e| away(&e))?;
+        let away = |error: std::io::Error| not_connected(self.url(), &error);
+        let tcp = TcpStream::connect((host.as_str(), port)).await.map_err(away)?;
+        tcp.set_nodelay(true).map_err(away)?;
         let io: Box<dyn Io> = match self.tls() {
             None => Box::new(tcp),
             Some(config) => {
                 let name =
                     rustls::pki_types::ServerName::try_from(host).map_err(|e| not_ours(self.url()).context(e))?;
-                Box::new(TlsConnector::from(config).connect(name, tcp).await.map_err(|e| away(&e))?)
+                Box::new(TlsConnector::from(config).connect(name, tcp).await.map_err(away)?)
             }
         };
         let scheme = if self.tls().is_some() { "wss" } else { "ws" };

@@ -158,7 +158,8 @@ impl Store {
                 transaction.commit().await?;
                 Ok::<T, Fault>(value)
             };
-            match attempt.await {
+            let done: Outcome<T> = attempt.await;
+            match done {
                 Ok(value) => return Ok(value),
                 Err(fault) if fault.is_transient() && tries < TRIES => {
                     tracing::debug!(?fault, tries, "transaction is tried again");

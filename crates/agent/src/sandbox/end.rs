@@ -171,19 +171,13 @@ impl Sandbox {
         cause: Cause,
     ) -> Result<()> {
         let detail = match cause {
-            Cause::NodeLost => "the node was restarted".to_owned(),
-            _ => {
-                let words = files::tail(&instance.folders.log(), 400);
-                let mut detail = "the instance's first process ended".to_owned();
-                if !words.is_empty() {
-                    detail += &format!("; its last words: {words}");
-                }
-                detail
-            }
+            Cause::NodeLost => "the node was restarted",
+            _ => "the first process of the instance ended without being asked to",
         };
+        let words = files::tail(&instance.folders.log(), 400);
         let reference = &meta.spec.instance;
-        tracing::warn!(id = %reference.id, generation = reference.generation, %cause, "an instance ended by itself");
-        self.0.evidence.ended(Ended { id: reference.id.clone(), generation: reference.generation, at, cause, detail })?;
+        tracing::warn!(id = %reference.id, generation = reference.generation, %cause, words, "an instance ended by itself");
+        self.0.evidence.ended(Ended { id: reference.id.clone(), generation: reference.generation, at, cause, detail: detail.into() })?;
         meta.phase = Phase::Ended;
         self.save(instance, meta, true)
     }

@@ -27,8 +27,8 @@ pub enum Isolation {
 pub struct Host {
     /// How instances are kept apart.
     pub isolation: Isolation,
-    /// Whether the agent may act for other users.
-    pub root: bool,
+    /// Whether every instance gets a user of its own.
+    pub own_users: bool,
     /// Path of bubblewrap.
     pub bwrap: PathBuf,
     /// The host's own files that show inside.
@@ -54,7 +54,7 @@ impl Host {
         let base = Base::detect();
         let bwrap = command::find("bwrap").unwrap_or_else(|| PathBuf::from("bwrap"));
         let mut notices = Vec::new();
-        let isolation = match container(root, &base, &bwrap, config).await {
+        let mut isolation = match container(root, &base, &bwrap, config).await {
             Ok(()) => Isolation::Container,
             Err(error) if config.allow_no_isolation => {
                 notices.push(format!(
@@ -63,12 +63,22 @@ impl Host {
                 ));
                 Isolation::None
             }
-            Err(error) => {
-                let hint = error.hint_text().map(|h| format!("; {h}")).unwrap_or_default();
-                notices.push(format!("no instance can run on this node: {}{hint}", error.message()));
-                Isolation::Refused(error)
-            }
+            Err(error) => Isolation::Refused(error),
         };
+        let mut own_users = root;
+        if root && matches!(isolation, Isolation::None) {
+            match plain_user(config).await {
+                Ok(possible) => own_users = possible,
+                Err(error) => isolation = Isolation::Refused(error),
+            }
+            if !own_users {
+                notices.push("NO ISOLATION: instances run as the agent's own user, who is root here".into());
+            }
+        }
+        if let Isolation::Refused(error) = &isolation {
+            let hint = error.hint_text().map(|h| format!("; {h}")).unwrap_or_default();
+            notices.push(format!("no instance can run on this node: {}{hint}", error.message()));
+        }
         let (cgroups, network) = if root {
             let network = Network::detect(config.network.clone()).await;
             (Cgroups::detect(Path::new("/sys/fs/cgroup")), network)
@@ -79,7 +89,7 @@ impl Host {
         if matches!(isolation, Isolation::Container) {
             notices.extend(network.notices().iter().cloned());
         }
-        Ok(Self { isolation, root, bwrap, base, cgroups, network, filters, notices })
+        Ok(Self { isolation, own_users, bwrap, base, cgroups, network, filters, notices })
     }
 
     /// `container` or `none`, as the node's information says it.
@@ -115,6 +125,29 @@ async fn container(root: bool, base: &Base, bwrap: &Path, config: &AgentConfig) 
     let words = crate::files::tail(&log.1, 300);
     let _ = std::fs::remove_file(&log.1);
     if status.success() { Ok(()) } else { Err(refused(format!("{status}, {words}"))) }
+}
+
+/// Whether a plain process can run under a user of its own. A user namespace that
+/// maps only root has no other users to give.
+async fn plain_user(config: &AgentConfig) -> Result<bool> {
+    let (log, path) = tempfile(&config.state_dir)?;
+    let entry = Entry { user: Some(config.uid_base), ..Entry::default() };
+    let guest = config.state_dir.join("guest");
+    let tried = spawn::spawn(&guest, &["--help".to_owned()], &Default::default(), &log, entry);
+    let _ = std::fs::remove_file(&path);
+    let closed = |context: String| {
+        Error::new(Cause::HostIncomplete, "the users of instances cannot reach the data folder")
+            .hint("choose a data folder whose parents others may pass through, on a file system that allows programs")
+            .context(context)
+    };
+    match tried {
+        Ok(mut child) => {
+            let status = child.wait().await.map_err(|e| closed(e.to_string()))?;
+            if status.success() { Ok(true) } else { Err(closed(status.to_string())) }
+        }
+        Err(e) if matches!(e.raw_os_error(), Some(libc::EINVAL | libc::EPERM)) => Ok(false),
+        Err(e) => Err(closed(e.to_string())),
+    }
 }
 
 fn tempfile(folder: &Path) -> Result<(std::fs::File, PathBuf)> {

@@ -182,7 +182,7 @@ impl Sandbox {
 
     /// The host user of an instance's processes, where they have one of their own.
     fn user_of(&self, meta: &Meta) -> Option<u32> {
-        self.0.host.root.then_some(meta.uid)
+        self.0.host.own_users.then_some(meta.uid)
     }
 }
 

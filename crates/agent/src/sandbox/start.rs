@@ -298,7 +298,7 @@ impl Sandbox {
 
     /// The user's own limit does where no control group counts processes.
     fn processes_limit(&self, meta: &Meta) -> Option<u64> {
-        if self.0.host.cgroups.limits_processes() || !self.0.host.root {
+        if self.0.host.cgroups.limits_processes() || !self.0.host.own_users {
             return None;
         }
         u64::try_from(meta.spec.max_processes).ok()

@@ -109,12 +109,14 @@ async fn snapshot<C: Clock, E: Engine>(control: &Control<C, E>, gpu: &str) -> Re
             linked_to: d.facts.links.iter().filter_map(|l| positions.get(&l.peer).copied()).collect(),
         };
         let (cpus, memory) = used.get(&n.id).map_or((0, 0), |u| (u.cpus, u.memory_mib));
+        // A fake fleet is larger than the machine that plays it: there CPU and memory are shared, and said to be.
+        let plenty = on_it.iter().any(|d| d.facts.fake).then_some(i64::MAX);
         Node {
             name: n.name,
             ready: n.state == "ready" && control.engines.of(&n.id).is_ok(),
             isolation: n.isolation,
-            free_cpus: n.cpus - cpus,
-            free_memory_mib: n.memory_mib - memory,
+            free_cpus: plenty.unwrap_or(n.cpus - cpus),
+            free_memory_mib: plenty.unwrap_or(n.memory_mib - memory),
             devices: on_it.into_iter().map(device).collect(),
             id: n.id,
         }

@@ -13,6 +13,9 @@ use super::spec::reference;
 use super::{Step, change, go, patience};
 use crate::Clock;
 
+/// What the renter of a fake card is told.
+const FAKE: &str = "the cards are fake: their load follows what your programs do on the CPU, and CPU and memory are shared with others";
+
 pub(super) async fn step<C: Clock, E: Engine>(step: Step<'_, C, E>) -> Result<()> {
     if step.instance.desired != Desired::Running {
         return step.stop_as_wished().await;
@@ -52,6 +55,7 @@ async fn became_ready(tx: &mut Tx<'_>, mut i: Instance, ready: Ready, now: base:
         return Err(Error::internal(format!("{} is ready on no node", i.id)).into());
     };
     let devices = allocations::held_by(tx, &i.id).await?;
+    let fake = devices.iter().any(|d| d.fake);
     // A hole in the evidence that was heard of before this result is written.
     let holes = segments::gaps(tx, &node, ready.at, base::Timestamp::from_micros(i64::MAX)).await?;
     let from = holes.last().map_or(ready.at, |hole| hole.to.max(ready.at));
@@ -79,6 +83,9 @@ async fn became_ready(tx: &mut Tx<'_>, mut i: Instance, ready: Ready, now: base:
     accounts::nudge(tx, &i.account, now).await?;
     i.ready_at = Some(ready.at);
     i.notices = ready.notices;
+    if fake {
+        i.notices.insert(0, FAKE.into());
+    }
     go(&mut i, State::Running, now);
     let data = json!({ "ready_at": ready.at, "evidence": segment.evidence });
     events::record(tx, now, Some(&i.account), i.id.as_str(), "ready", "proven ready: the meter runs", &data).await?;

@@ -64,7 +64,8 @@ pub struct Serve {
 pub fn logging() {
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info,sqlx=warn,hyper=warn"));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let colour = output::stderr_is_terminal();
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colour);
     let done = match std::env::var("SUANLI_LOG").as_deref() {
         Ok("json") => log.json().try_init(),
         _ => log.with_target(false).compact().try_init(),
