@@ -325,6 +325,12 @@ mod tests {
     }
 
     #[test]
+    fn the_architecture_page_shows_this_table() {
+        let page = include_str!("../../../ARCHITECTURE.md");
+        assert!(page.contains(&life_cycle_markdown()), "put this into ARCHITECTURE.md:\n{}", life_cycle_markdown());
+    }
+
+    #[test]
     fn every_wish_is_granted_in_some_state_and_refused_with_a_hint_in_others() {
         for desired in [Desired::Running, Desired::Stopped, Desired::Released] {
             let answers: Vec<_> = LIFE_CYCLE.iter().map(|row| may_ask(row.state, Desired::Running, desired)).collect();

@@ -1,6 +1,8 @@
 //! Every query of the store on both databases. PostgreSQL comes from
 //! `SUANLI_TEST_POSTGRES` (`scripts/with-postgres.sh`).
 
+extern crate suanli_store as store;
+
 mod audit;
 mod claims;
 mod db;
