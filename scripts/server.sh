@@ -53,7 +53,8 @@ start_server() {
     mkdir -p "$DATA"
     # Its own session: Ctrl-C in this terminal is not meant for it, and it holds
     # none of our pipes open.
-    setsid "$BIN" serve --data "$DATA/data" --listen "127.0.0.1:$PORT" "$@" \
+    # The demonstration leaves nothing of its own in /etc.
+    SUANLI_SECRET_KEY_FILE="$DATA/secret.key" setsid "$BIN" serve --data "$DATA/data" --listen "127.0.0.1:$PORT" "$@" \
         >"$DATA/serve.log" 2>&1 </dev/null &
     SERVER=$!
     printf '%s\n' "$SERVER" >"$DATA/serve.pid"

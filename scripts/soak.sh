@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# soak.sh: rents, uses, stops and releases for MINUTES, then asks three questions:
-# do the books agree, is anything left behind, does the server keep growing?
+# soak.sh: rents, uses, stops and releases for MINUTES, lives through simulated
+# histories for as long, then asks three questions:
+# do the books agree, is anything left behind, does the server keep growing? Then
+# it holds ten thousand connections that ask for nothing, and asks the last again.
 set -euo pipefail
 # shellcheck source=scripts/env.sh
 source "$(dirname "$0")/env.sh"
@@ -67,6 +69,10 @@ while [ $SECONDS -lt $end ] || [ $rents -le $warm ]; do
     fi
 done
 
+say "simulating for $MINUTES minutes"
+cargo run --quiet --locked -p suanli-sim -- --seed "$((SECONDS + RANDOM * 32768 + RANDOM))" --steps 400 \
+    --minutes "$MINUTES" --out "$DATA/broken.json"
+
 as_operator audit
 left=$(as_renter ls --json | json items | tr -d '[] \n')
 [ -z "$left" ] || fail "instances are left: $left"
@@ -75,4 +81,32 @@ memory_now=$(memory_kib)
 say "$rents rents; open files $files -> $files_now; memory $memory -> $memory_now KiB"
 [ "$files_now" -le $((files + 20)) ] || fail "the server leaks open files"
 [ "$memory_now" -le $((memory + memory / 2 + 32768)) ] || fail "the server's memory keeps growing"
+
+# held_memory: the server's memory, KiB, while it has CONNECTIONS that nobody uses.
+held_memory() {
+    local word
+    coproc HOLD { python3 scripts/connections.py "$PORT" "$CONNECTIONS"; }
+    local holder=$HOLD_PID
+    read -r word <&"${HOLD[0]}" || true
+    [ "$word" = held ] || fail "the server did not take $CONNECTIONS connections"
+    memory_kib
+    # A renter is served among them.
+    as_renter whoami >/dev/null
+    eval "exec ${HOLD[1]}>&-"
+    wait "$holder"
+}
+
+CONNECTIONS=10000
+most=$(($(ulimit -Hn) - 600))
+[ "$most" -ge $CONNECTIONS ] || { CONNECTIONS=$most && say "this system allows only $most open files more"; }
+memory=$(memory_kib)
+most=$((memory + CONNECTIONS * 32))
+# The allocator settles over the first rounds; then it must stay where it is.
+for round in 1 2 3 4; do
+    before=$memory
+    memory=$(held_memory)
+    say "$CONNECTIONS connections, round $round: $memory KiB of memory"
+    [ "$memory" -le "$most" ] || fail "a connection that asks for nothing costs more than 32 KiB"
+done
+[ "$memory" -le $((before + before / 10)) ] || fail "connections that ended leave memory behind"
 say "soak: all well"

@@ -33,8 +33,7 @@ pub fn replace(path: &Path, data: &[u8], mode: u32, durable: bool) -> Result<()>
     name.push(".new");
     let temporary = Path::new(&name);
     let write = || -> io::Result<()> {
-        let mut file =
-            fs::OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(temporary)?;
+        let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(temporary)?;
         file.write_all(data)?;
         if durable {
             file.sync_all()?;
@@ -78,7 +77,9 @@ pub fn remove_folder(path: &Path) -> Result<()> {
     }
 }
 
-/// Takes the file's lock for as long as the result lives.
+/// Takes the file's lock for as long as the result lives, or any command that was
+/// started meanwhile: commands of an agent that was killed must end before the
+/// next one looks at what they do.
 ///
 /// # Errors
 /// `already-exists` when another process has it.
@@ -90,12 +91,14 @@ pub fn only_one(path: &Path) -> Result<fs::File> {
         .mode(0o600)
         .open(path)
         .map_err(|e| error("create", path, &e))?;
-    match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(file),
-        Err(_) => Err(Error::new(Cause::AlreadyExists, "another agent uses this state folder")
-            .hint("stop it first, or give this one another folder")
-            .context(path.display())),
-    }
+    rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive)
+        .and_then(|()| rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty()))
+        .map_err(|e| {
+            Error::new(Cause::AlreadyExists, "another agent uses this state folder")
+                .hint("stop it first, or give this one another folder")
+                .context(format!("{}: {e}", path.display()))
+        })?;
+    Ok(file)
 }
 
 /// Reads at most `limit` bytes of a regular file that a tenant could have put

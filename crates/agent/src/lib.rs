@@ -13,13 +13,28 @@ mod serve;
 
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
-use base::{Error, Result};
+use base::{Cause, Error, Result};
 
 pub use config::{AgentConfig, Cidr, NetworkConfig, NetworkMode};
 
 /// The helper that runs inside instances, built with this crate.
 static GUEST: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/suanli-guest"));
+
+/// What an agent that was just killed had started holds its lock and its socket for
+/// a moment longer.
+async fn patiently<T>(take: impl Fn() -> Result<T>) -> Result<T> {
+    for _ in 0..250 {
+        match take() {
+            Err(error) if error.cause() == Cause::AlreadyExists => tokio::time::sleep(PATIENCE).await,
+            other => return other,
+        }
+    }
+    take()
+}
+
+const PATIENCE: Duration = Duration::from_millis(20);
 
 /// Runs the agent until `shutdown` completes. Instances go on without it.
 ///
@@ -29,19 +44,16 @@ static GUEST: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/suanli-guest"));
 pub async fn run(config: AgentConfig, shutdown: impl Future<Output = ()> + Send) -> Result<()> {
     let mut config = config;
     std::fs::create_dir_all(&config.state_dir).map_err(|e| files::error("create", &config.state_dir, &e))?;
-    config.state_dir =
-        config.state_dir.canonicalize().map_err(|e| files::error("find", &config.state_dir, &e))?;
+    config.state_dir = config.state_dir.canonicalize().map_err(|e| files::error("find", &config.state_dir, &e))?;
     // Others may pass through to what is theirs, and list nothing.
     files::folder(&config.state_dir, 0o711, None)?;
-    let _only = files::only_one(&config.state_dir.join("lock"))?;
-    // First of all: a second agent on the same socket must not touch anything.
-    let socket = serve::Socket::bind(&config.socket, config.socket_owner)?;
+    // First of all: a second agent must not touch anything.
+    let _only = patiently(|| files::only_one(&config.state_dir.join("lock"))).await?;
+    let socket = patiently(|| serve::Socket::bind(&config.socket, config.socket_owner)).await?;
 
     let boot_id = clock::boot_id()?;
     let evidence = Arc::new(evidence::Evidence::open(&config.state_dir.join("evidence"), &boot_id)?);
-    let node = config.name.clone().unwrap_or_else(|| {
-        rustix::system::uname().nodename().to_string_lossy().into_owned()
-    });
+    let node = config.name.clone().unwrap_or_else(|| rustix::system::uname().nodename().to_string_lossy().into_owned());
     let (cards_config, now) = (config.clone(), evidence.now());
     let open = move || cards::Cards::open(&cards_config, &node, now);
     let cards = Arc::new(tokio::task::spawn_blocking(open).await.map_err(Error::internal)??);

@@ -40,11 +40,7 @@ struct Counted {
 
 impl Counted {
     fn usage(&self) -> Usage {
-        Usage {
-            cpu_us: Some(self.cpu_us),
-            memory_bytes: Some(self.memory_bytes),
-            processes: Some(self.threads),
-        }
+        Usage { cpu_us: Some(self.cpu_us), memory_bytes: Some(self.memory_bytes), processes: Some(self.threads) }
     }
 }
 
@@ -105,7 +101,8 @@ fn sample(sandbox: &Sandbox, before: Before, facts: bool) -> Before {
         let measured = instance.measured();
         let load = Load {
             cpu_milli: measured.cpu_milli,
-            cpus: meta.spec.cpus,
+            // More than the machine has cannot be used: a program that keeps it busy keeps the card busy.
+            cpus: meta.spec.cpus.min(sandbox.cores()),
             memory_used_mib: measured.usage.memory_bytes.unwrap_or(0) >> 20,
             memory_limit_mib: meta.spec.memory_mib,
             pids: measured.busy.clone(),
@@ -148,9 +145,10 @@ fn measure(
         (Some(_), Some(new), Some(old)) => rate(new - old),
         _ => 0,
     };
-    let busy = counted.each.iter().filter(|(pid, used)| {
-        last.each.get(pid).is_some_and(|before| rate(**used - before) >= ACTIVE_CPU_MILLI)
-    });
+    let busy = counted
+        .each
+        .iter()
+        .filter(|(pid, used)| last.each.get(pid).is_some_and(|before| rate(**used - before) >= ACTIVE_CPU_MILLI));
     let bytes = instance.bytes();
     let moved = bytes.saturating_sub(old.bytes);
     let card = sandbox.cards().samples_of(&meta.spec.devices).iter().filter_map(|s| s.gpu_util_pct).max();

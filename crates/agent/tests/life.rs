@@ -185,8 +185,8 @@ async fn a_full_disk_is_named_and_leaves_nothing() {
     let mut node = Node::prepared("rtx4090x8");
     let mount = node.path().join("small");
     std::fs::create_dir(&mount).unwrap();
-    let path = mount.to_str().unwrap().to_owned();
-    common::host("mount", &["-t", "tmpfs", "-o", "size=40m", "tmpfs", &path]);
+    let mounted = Mounted(mount.to_str().unwrap().to_owned());
+    common::host("mount", &["-t", "tmpfs", "-o", "size=40m", "tmpfs", &mounted.0]);
     node.config.state_dir = mount.join("state");
     node.begin().await;
 
@@ -212,5 +212,14 @@ async fn a_full_disk_is_named_and_leaves_nothing() {
     node.engine.start(&small.instance).await.unwrap();
     node.engine.delete(&small.instance).await.unwrap();
     node.kill().await;
-    common::host("umount", &["-l", &path]);
+    drop(mounted);
+}
+
+/// A mount of the test, taken away however it ends.
+struct Mounted(String);
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").args(["-l", &self.0]).status();
+    }
 }

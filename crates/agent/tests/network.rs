@@ -25,7 +25,10 @@ struct Lab {
 
 impl Lab {
     fn new() -> Self {
-        let name = Slug::new(u128::from(std::process::id()) << 20 | u128::from(rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs()));
+        let name = Slug::new(
+            u128::from(std::process::id()) << 20
+                | u128::from(rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs()),
+        );
         let (inner, outer) = (format!("tn-{name}"), format!("to-{name}"));
         let ip = |arguments: &str| host("ip", &arguments.split(' ').collect::<Vec<_>>());
         ip(&format!("netns add {inner}"));
@@ -101,7 +104,8 @@ async fn the_way_out_is_open_but_for_mail_metadata_and_the_operator() {
         assert_ne!(node.shell(id, &connect(OUTSIDE, port)).await.code, 0, "mail by port {port}");
     }
     for (address, what) in [(METADATA, "metadata"), ("100.100.100.200", "metadata"), (OPERATOR, "the operator")] {
-        let from_node = host("nsenter", &[&format!("--net=/run/netns/{}", lab.inner), "sh", "-c", &connect(address, 80)]);
+        let from_node =
+            host("nsenter", &[&format!("--net=/run/netns/{}", lab.inner), "sh", "-c", &connect(address, 80)]);
         assert!(from_node.starts_with("you are"), "{what} answers the node, so the next line means something");
         assert_ne!(node.shell(id, &connect(address, 80)).await.code, 0, "{what}");
     }
@@ -142,7 +146,10 @@ async fn a_closed_network_lets_nothing_out() {
     assert_ne!(node.shell(id, &connect(OUTSIDE, 80)).await.code, 0);
     node.ok(id, "/usr/bin/python3 -m http.server 8080 >/dev/null 2>&1 & echo").await;
     common::eventually("loopback works", || async {
-        node.shell(id, "/usr/bin/python3 -c \"import socket; socket.create_connection(('127.0.0.1', 8080), 2)\"").await.code == 0
+        node.shell(id, "/usr/bin/python3 -c \"import socket; socket.create_connection(('127.0.0.1', 8080), 2)\"")
+            .await
+            .code
+            == 0
     })
     .await;
     node.engine.delete(&spec.instance).await.unwrap();

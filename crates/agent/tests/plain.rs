@@ -69,7 +69,7 @@ async fn plain_processes_serve_where_allowed_and_say_so() {
     let node_ref = &node;
     eventually("the load shows on the card", || async {
         let stats = node_ref.engine.stats(id).await.unwrap();
-        stats.devices[0].gpu_util_pct.is_some_and(|pct| pct > 50) && stats.memory_used_mib > 0
+        stats.devices[0].gpu_util_pct.is_some_and(|pct| pct >= 5) && stats.memory_used_mib > 0
     })
     .await;
     assert_eq!(node.report(Timestamp::EPOCH, Span::from_secs(30)).await.command_exits[0].code, 4);
@@ -110,7 +110,10 @@ async fn a_root_without_other_users_serves_as_itself() {
     assert_eq!(info.isolation, "none");
     assert!(info.notices.iter().any(|n| n.contains("root here")), "{:?}", info.notices);
     let spec = node.rent(&[]).await;
-    assert_eq!(node.ok(&spec.instance.id, "setsid sleep 4321 >/dev/null 2>&1 & echo $SUANLI_INSTANCE").await, spec.instance.slug.as_str());
+    assert_eq!(
+        node.ok(&spec.instance.id, "setsid sleep 4321 >/dev/null 2>&1 & echo $SUANLI_INSTANCE").await,
+        spec.instance.slug.as_str()
+    );
     node.engine.delete(&spec.instance).await.unwrap();
     let sleeping = std::process::Command::new("pgrep").args(["-f", "^sleep 4321$"]).output().unwrap();
     assert!(sleeping.stdout.is_empty(), "a process is left");

@@ -122,10 +122,17 @@ except OSError as e:
         let seen = node.ok(id, &format!("/usr/bin/python3 -c \"{program}\" 2>&1")).await;
         assert_eq!(seen, "EPERM EPERM ENOSYS ENOSYS EPERM EPERM\nENOSYS True EPERM\nEPERM");
     }
-    assert_eq!(node.ok(id, "grep -E '^(CapEff|NoNewPrivs)' /proc/self/status | awk '{print $2}'").await, "0000000000000000\n1");
+    assert_eq!(
+        node.ok(id, "grep -E '^(CapEff|NoNewPrivs)' /proc/self/status | awk '{print $2}'").await,
+        "0000000000000000\n1"
+    );
     // Ordinary programs are not in the way of the filters.
     node.ok(id, "python3 -c 'import threading,subprocess; t=threading.Thread(target=print); t.start(); t.join(); subprocess.run([\"true\"], check=True)'").await;
-    node.ok(id, "getent passwd renter && getent hosts localhost && test -w /tmp && test -w /dev/shm && test -w /var/tmp").await;
+    node.ok(
+        id,
+        "getent passwd renter && getent hosts localhost && test -w /tmp && test -w /dev/shm && test -w /var/tmp",
+    )
+    .await;
     node.engine.delete(&spec.instance).await.unwrap();
 }
 

@@ -25,7 +25,7 @@ pub struct EventView {
 
 /// Where to begin in the event stream `GET /v1/events`, or in an instance's events.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
-#[serde(default)]
+#[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub struct EventQuery {
     /// Only events after this position. The header `Last-Event-ID` does the same.

@@ -10,6 +10,7 @@ pub mod instance;
 pub mod offer;
 pub mod operator;
 pub mod problem;
+pub mod recovery;
 pub mod session;
 
 use serde::{Deserialize, Serialize};

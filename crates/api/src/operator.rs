@@ -148,3 +148,12 @@ pub struct Incidents {
     /// Open ones first.
     pub incidents: Vec<IncidentView>,
 }
+
+/// `POST /v1/incidents/{id}/close`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CloseIncident {
+    /// What was found and done, for those who read the events later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}

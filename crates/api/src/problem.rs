@@ -36,7 +36,11 @@ impl Problem {
         Self {
             kind: format!("urn:suanli:{code}"),
             title: code.code().replace('-', " "),
-            status: if code == Cause::BodyTooLarge { 413 } else { code.kind().http_status() },
+            status: match code {
+                Cause::BodyTooLarge => 413,
+                Cause::RateLimited => 429,
+                _ => code.kind().http_status(),
+            },
             detail: error.message().to_owned(),
             code,
             hint: error.hint_text().map(str::to_owned),

@@ -73,6 +73,8 @@ causes! {
     RateLimited = "rate-limited", Unavailable;
     /// A part of the service cannot be reached now.
     Unavailable = "unavailable", Unavailable;
+    /// The site was restored from a backup, and its operator has not accepted its state yet.
+    InRecovery = "in-recovery", Unavailable;
     /// Our own fault.
     Internal = "internal", Internal;
 

@@ -10,7 +10,8 @@ use api::bill::{AccountQuery, Bill, BillQuery};
 use api::event::{EventQuery, EventView};
 use api::instance::{InstanceQuery, InstanceView, RentRequest, StartRequest, UsageView, Why};
 use api::offer::{OfferQuery, Offers, QuoteView};
-use api::operator::{AuditReport, Incidents, LintView, Nodes, PriceBookText, PricesView};
+use api::operator::{AuditReport, CloseIncident, IncidentView, Incidents, LintView, Nodes, PriceBookText, PricesView};
+use api::recovery::{AcceptRecovery, RecoveryAccepted, RecoveryView};
 use api::session::{LoginRequest, LoginResponse, WhoAmI};
 use base::Result;
 use domain::catalogue::GpuModel;
@@ -41,6 +42,11 @@ impl Client {
     /// Signs in; the answer holds a fresh token. Errors: `unauthenticated`.
     pub async fn login(&self, request: &LoginRequest) -> Result<LoginResponse> {
         self.json(Call::new(Method::POST, &["login"]).body(request)?).await
+    }
+
+    /// Takes the client's own token back. Errors: `unauthenticated`.
+    pub async fn logout(&self) -> Result<()> {
+        self.bytes(Call::new(Method::POST, &["logout"])).await.map(drop)
     }
 
     /// Who the token belongs to. Errors: `unauthenticated`.
@@ -186,8 +192,23 @@ impl Client {
         self.json(Call::new(Method::GET, &["audit"])).await
     }
 
+    /// Whether the site is in recovery, and how books and machines differ (operator).
+    pub async fn recovery(&self) -> Result<RecoveryView> {
+        self.json(Call::new(Method::GET, &["recovery"])).await
+    }
+
+    /// Ends recovery if what was seen is still so (operator).
+    pub async fn accept_recovery(&self, request: &AcceptRecovery) -> Result<RecoveryAccepted> {
+        self.json(Call::new(Method::POST, &["recovery", "accept"]).body(request)?).await
+    }
+
     /// Missed deadlines and broken laws (operator).
     pub async fn incidents(&self) -> Result<Incidents> {
         self.json(Call::new(Method::GET, &["incidents"])).await
+    }
+
+    /// Closes an incident by hand (operator).
+    pub async fn close_incident(&self, id: &str, request: &CloseIncident) -> Result<IncidentView> {
+        self.json(Call::new(Method::POST, &["incidents", id, "close"]).body(request)?).await
     }
 }

@@ -164,7 +164,7 @@ impl Client {
     }
 
     /// Sends a request, again where that is safe, and collects the answer.
-    async fn bytes(&self, call: Call<'_>) -> Result<Bytes> {
+    pub(crate) async fn bytes(&self, call: Call<'_>) -> Result<Bytes> {
         let mut parts = vec!["v1"];
         parts.extend(call.path);
         let mut url = self.address(&parts)?;
@@ -231,7 +231,17 @@ impl Client {
         if let Some(last) = last {
             request = request.header("last-event-id", last);
         }
-        let request = request.body(Full::default()).map_err(Error::internal)?;
+        self.open(request.body(Full::default()).map_err(Error::internal)?).await
+    }
+
+    /// Opens a backup, which may be large.
+    pub(crate) async fn open_backup(&self) -> Result<Incoming> {
+        let request = Request::get(self.address(&["v1", "backup"])?.as_str()).header(ACCEPT, "application/x-ndjson");
+        self.open(request.body(Full::default()).map_err(Error::internal)?).await
+    }
+
+    /// Sends a request; its body can be read as it comes.
+    async fn open(&self, request: Request<Full<Bytes>>) -> Result<Incoming> {
         let response = tokio::time::timeout(ANSWER_LIMIT, self.send(request)).await;
         let response = response.map_err(|_| unreachable(self.url()))?.map_err(|failure| match failure {
             Failure::NotSent(error) | Failure::Unknown(error) => error,

@@ -4,12 +4,14 @@
 //! and whatever stands between (no connection, no answer, an answer that is not
 //! ours) becomes `unavailable` with a hint.
 
+mod backup;
 mod calls;
 mod http;
 mod sse;
 mod stream;
 mod tls;
 
+pub use backup::Taken;
 pub use http::{Client, Key};
 pub use sse::EventStream;
 pub use stream::{Receiver, Sender, Stream, refused};

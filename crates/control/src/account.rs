@@ -12,9 +12,6 @@ use store::{Outcome, Tx, accounts, events, intents, segments};
 
 use crate::{Clock, Control};
 
-/// By less than this the computed end of the money moves without a cause that anybody would understand.
-const SLACK: Span = Span::from_secs(60);
-
 /// Looks at an account: tells the forecasts that are due, stops what runs when
 /// the money has ended, and sleeps until the next of these.
 ///
@@ -73,11 +70,9 @@ async fn guard(tx: &mut Tx<'_>, lease: Lease, now: Timestamp) -> Outcome<bool> {
     };
     let due = steps_due(ends, now);
     let rung = i64::try_from(due.len()).unwrap_or(0);
-    // A rung that a top-up has taken back may be told again later; one that only the
-    // rounding of several charges moved by a moment must not.
-    let kept = steps_due(ends, now.after(SLACK)).len();
-    let told = account.rung.min(i64::try_from(kept).unwrap_or(0));
-    let rung = rung.max(told);
+    // A rung that is no longer due (a top-up came) may be told again later. Time alone
+    // never takes one back: what is left only shrinks, however it is rounded.
+    let told = account.rung.min(rung);
     let next = next_step(ends, now).map_or(now.after(Span::from_secs(1)), |(_, at)| at);
     if !accounts::guarded(tx, &id, &lease.token, Some(next), rung).await? {
         return Ok(false);

@@ -14,6 +14,8 @@ pub mod instance;
 pub mod metrics;
 pub mod node;
 pub mod segment;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod worker;
 
 use std::sync::Arc;

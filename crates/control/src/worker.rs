@@ -61,6 +61,11 @@ async fn round<C: Clock, E: Engine>(control: &Control<C, E>, kind: Kind, running
     if queue.due == 0 {
         return Ok(Round::Idle { until: queue.next_due.map_or(latest, |next| next.min(latest)) });
     }
+    if kind == Kind::Segments
+        && let Some(settled) = settle(control).await
+    {
+        return Ok(if settled > 0 { Round::Claimed } else { Round::Idle { until: latest } });
+    }
     let claimed = claim(control, kind, room).await?;
     if claimed.is_empty() {
         // What is due is being stepped by somebody; its result will be a write or its lease will end.
@@ -71,6 +76,29 @@ async fn round<C: Clock, E: Engine>(control: &Control<C, E>, kind: Kind, running
         running.spawn(async move { step(&control, kind, &lease).await });
     }
     Ok(Round::Claimed)
+}
+
+/// Settling touches nothing outside the database, so many segments share one
+/// transaction. `None`: one of them cannot be settled, and they have to be stepped
+/// one by one so that it does not hold the others.
+async fn settle<C: Clock, E: Engine>(control: &Control<C, E>) -> Option<usize> {
+    let began = Instant::now();
+    match segment::settle_due(control).await {
+        Ok(settled) => {
+            for _ in 0..settled {
+                control.metrics.step(
+                    Kind::Segments.as_str(),
+                    "settle",
+                    began.elapsed() / u32::try_from(settled).unwrap_or(1),
+                );
+            }
+            Some(settled)
+        }
+        Err(error) => {
+            tracing::warn!(%error, "segments are settled one by one");
+            None
+        }
+    }
 }
 
 /// Claims due objects of one kind.

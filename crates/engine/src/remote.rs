@@ -302,3 +302,41 @@ impl AsyncWrite for Stream {
         self.write.as_mut().poll_shutdown(context)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_agent_that_is_not_there_is_unavailable() {
+        let engine = AgentEngine::unix("/nonexistent/agent.sock");
+        assert_eq!(engine.info().await.unwrap_err().cause(), Cause::Unavailable);
+        let id = InstanceId::new(Timestamp::EPOCH, 1);
+        assert_eq!(engine.open_stream(&id).await.unwrap_err().cause(), Cause::Unavailable);
+    }
+
+    #[tokio::test]
+    async fn a_peer_that_speaks_something_else_is_unavailable() {
+        let path = std::env::temp_dir().join(format!("suanli-engine-{}.sock", std::process::id()));
+        let listener = tokio::net::UnixListener::bind(&path).unwrap();
+        let talk = tokio::spawn(async move {
+            use tokio::io::AsyncWriteExt;
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let _ = stream.write_all(b"220 who are you\r\n").await;
+            }
+        });
+        let error = AgentEngine::unix(&path).list().await.unwrap_err();
+        assert_eq!(error.cause(), Cause::Unavailable, "{error}");
+        talk.abort();
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn refusals_keep_cause_message_and_hint() {
+        let body = br#"{"cause":"device-busy","message":"taken","hint":"wait"}"#;
+        let error = problem(&Bytes::from_static(body));
+        assert_eq!((error.cause(), error.message()), (Cause::DeviceBusy, "taken"));
+        assert_eq!(error.hint_text(), Some("wait"));
+        assert_eq!(problem(&Bytes::from_static(b"<html>")).cause(), Cause::EngineFailed);
+    }
+}

@@ -92,32 +92,32 @@ fn why_not(nodes: &[Node], request: &Request) -> Error {
             "ask for fewer cards, or for several instances",
         );
     }
-    if let Some(pinned) = &request.pinned {
-        if let Some(node) = nodes.iter().find(|n| n.id == *pinned) {
-            if !node.ready {
-                return refuse(
-                    Cause::NoCapacity,
-                    format!("its data are on {}, which is out of reach now", node.name),
-                    "start it again when the machine is back",
-                );
-            }
-            if node.free_of(gpu).len() < wanted {
-                return refuse(
-                    Cause::NoCapacity,
-                    format!("its data are on {}, where {} × {gpu} are free now", node.name, node.free_of(gpu).len()),
-                    "start it with fewer cards, or later",
-                );
-            }
-        }
-    }
-    if let Some(wanted) = &request.isolation {
-        if !nodes.iter().any(|n| n.isolation == *wanted) {
+    if let Some(pinned) = &request.pinned
+        && let Some(node) = nodes.iter().find(|n| n.id == *pinned)
+    {
+        if !node.ready {
             return refuse(
-                Cause::NotOffered,
-                format!("no machine of this site offers isolation `{wanted}`"),
-                "leave it out to take what the site has",
+                Cause::NoCapacity,
+                format!("its data are on {}, which is out of reach now", node.name),
+                "start it again when the machine is back",
             );
         }
+        if node.free_of(gpu).len() < wanted {
+            return refuse(
+                Cause::NoCapacity,
+                format!("its data are on {}, where {} × {gpu} are free now", node.name, node.free_of(gpu).len()),
+                "start it with fewer cards, or later",
+            );
+        }
+    }
+    if let Some(wanted) = &request.isolation
+        && !nodes.iter().any(|n| n.isolation == *wanted)
+    {
+        return refuse(
+            Cause::NotOffered,
+            format!("no machine of this site offers isolation `{wanted}`"),
+            "leave it out to take what the site has",
+        );
     }
     if !nodes.iter().any(|n| n.ready && n.total_of(gpu) >= wanted) {
         return refuse(
@@ -196,10 +196,14 @@ mod tests {
     #[test]
     fn pairs_stay_together() {
         let n = node(1, &[true; 4], &[(0, 1), (2, 3)]);
-        assert_eq!(positions(&n, &place(&[n.clone()], &request(2)).unwrap()), [0, 1]);
+        assert_eq!(positions(&n, &place(std::slice::from_ref(&n), &request(2)).unwrap()), [0, 1]);
         let n = node(1, &[true, false, true, true], &[(0, 1), (2, 3)]);
-        assert_eq!(positions(&n, &place(&[n.clone()], &request(2)).unwrap()), [2, 3]);
-        assert_eq!(positions(&n, &place(&[n.clone()], &request(1)).unwrap()), [0], "the pair is left whole");
+        assert_eq!(positions(&n, &place(std::slice::from_ref(&n), &request(2)).unwrap()), [2, 3]);
+        assert_eq!(
+            positions(&n, &place(std::slice::from_ref(&n), &request(1)).unwrap()),
+            [0],
+            "the pair is left whole"
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use base::{Error, InstanceId, Money, Result, Timestamp, time::month_bounds};
+use base::{Cause, Error, InstanceId, Money, Result, Timestamp, time::month_bounds};
 use billing::bill::{Bill, BillEntry, BillInput, BillInstance, BillSegment, Item, LostTime};
 use billing::ledger::{Book, effect};
 use sqlx::AnyConnection;
@@ -22,6 +22,12 @@ pub async fn bill(app: &App, db: &mut AnyConnection, account: &Account, month: O
         Some(month) => month.to_owned(),
         None => as_of.in_zone(&account.time_zone)?.get(..7).unwrap_or_default().to_owned(),
     };
+    let shape =
+        |b: &[u8]| b.len() == 7 && b.iter().enumerate().all(|(i, b)| b.is_ascii_digit() || (i == 4 && *b == b'-'));
+    if !shape(month.as_bytes()) {
+        return Err(Error::new(Cause::InvalidRequest, format!("`{}` is not a month", month.escape_debug()))
+            .hint("write the month as YYYY-MM, for example 2026-03"));
+    }
     let (from, to) = month_bounds(&month, &account.time_zone)?;
     let mut by_instance: BTreeMap<InstanceId, Vec<Segment>> = BTreeMap::new();
     for segment in segments::of_account(db, &account.id, from, to).await? {

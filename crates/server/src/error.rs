@@ -28,25 +28,32 @@ impl From<store::Fault> for ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let error = self.0;
-        match error.cause().kind() {
-            Kind::Internal => tracing::error!(%error, "internal error"),
-            Kind::Unavailable => tracing::warn!(%error, "unavailable"),
-            _ => tracing::debug!(%error, code = %error.cause(), "refused"),
-        }
-        let problem = Problem::of(&error, request_id::current());
-        let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let body = serde_json::to_vec(&problem).unwrap_or_default();
-        let mut response = (status, body).into_response();
-        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
-        if error.cause() == Cause::Unauthenticated {
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-        }
-        if matches!(error.cause(), Cause::RateLimited | Cause::Unavailable) {
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-        }
-        response
+        answer(self.0, None)
     }
+}
+
+/// The problem document of an error; `status` where another one than its cause's says more.
+pub(crate) fn answer(error: Error, status: Option<StatusCode>) -> Response {
+    match error.cause().kind() {
+        Kind::Internal => tracing::error!(%error, "internal error"),
+        Kind::Unavailable => tracing::warn!(%error, "unavailable"),
+        _ => tracing::debug!(%error, code = %error.cause(), "refused"),
+    }
+    let mut problem = Problem::of(&error, request_id::current());
+    if let Some(status) = status {
+        problem.status = status.as_u16();
+    }
+    let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let body = serde_json::to_vec(&problem).unwrap_or_default();
+    let mut response = (status, body).into_response();
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
+    if error.cause() == Cause::Unauthenticated {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    if matches!(error.cause(), Cause::RateLimited | Cause::Unavailable) {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    response
 }
 
 /// Answer to a path that does not exist.
@@ -58,9 +65,7 @@ pub async fn no_such_path() -> ApiError {
 pub async fn no_such_method() -> Response {
     let error = Error::new(Cause::InvalidRequest, "this path does not take this method")
         .hint("the API is described at /openapi.json");
-    let mut response = ApiError(error).into_response();
-    *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
-    response
+    answer(error, Some(StatusCode::METHOD_NOT_ALLOWED))
 }
 
 /// Answer when a handler broke: the request ends, the server goes on.

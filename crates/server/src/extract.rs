@@ -1,9 +1,13 @@
 //! Bodies and queries whose mistakes are told as problem documents.
 
-use axum::extract::rejection::{JsonRejection, QueryRejection};
-use axum::extract::{FromRequest, FromRequestParts, Query, Request};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::http::HeaderMap;
+use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use base::{Cause, Error};
+use bytes::BytesMut;
+use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use store::idempotency::Key;
@@ -14,28 +18,74 @@ use crate::error::ApiError;
 /// Largest body of an ordinary request, bytes.
 pub const MOST_BYTES: usize = 1024 * 1024;
 
-/// A JSON body.
+/// How much of a body that is too large is read all the same, bytes: a sender who
+/// is still writing sees the answer only if somebody reads.
+const MOST_THROWN_AWAY: usize = 32 * 1024 * 1024;
+
+/// A body that is a JSON object.
 pub struct Body<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        let body = axum::Json::<T>::from_request(request, state).await.map_err(body_error)?;
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
+        let is_json = is_json(request.headers());
+        let bytes = read(request.into_body()).await?;
+        if !is_json {
+            return Err(body_error("the header `Content-Type: application/json` is missing"));
+        }
+        // A list would be taken for the fields in their order.
+        if bytes.iter().find(|b| !b.is_ascii_whitespace()).is_some_and(|b| *b != b'{') {
+            return Err(body_error("it has to be a JSON object"));
+        }
+        if has_zero(&bytes) {
+            return Err(body_error("a text has a zero byte in it"));
+        }
+        let body = axum::Json::<T>::from_bytes(&bytes).map_err(|r| body_error(&innermost(&r)))?;
         Ok(Self(body.0))
     }
 }
 
-fn body_error(rejection: JsonRejection) -> ApiError {
-    if rejection.status() == axum::http::StatusCode::PAYLOAD_TOO_LARGE {
-        let error = Error::new(Cause::BodyTooLarge, "the request is larger than the server accepts");
-        return error.hint(format!("send at most {} KiB", MOST_BYTES / 1024)).into();
+fn is_json(headers: &HeaderMap) -> bool {
+    let text = headers.get(CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    let kind = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"))
+}
+
+async fn read(body: axum::body::Body) -> Result<BytesMut, ApiError> {
+    let mut pieces = body.into_data_stream();
+    let (mut kept, mut seen) = (BytesMut::new(), 0usize);
+    while let Some(piece) = pieces.next().await {
+        let piece = piece.map_err(|_| body_error("it ended in the middle of its body"))?;
+        seen = seen.saturating_add(piece.len());
+        if seen <= MOST_BYTES {
+            kept.extend_from_slice(&piece);
+        } else if seen > MOST_THROWN_AWAY {
+            break;
+        }
     }
-    let text = match rejection {
-        JsonRejection::MissingJsonContentType(_) => "the header `Content-Type: application/json` is missing".to_owned(),
-        other => innermost(&other),
-    };
-    Error::new(Cause::InvalidRequest, format!("the request is not understood: {text}"))
+    if seen <= MOST_BYTES {
+        return Ok(kept);
+    }
+    let error = Error::new(Cause::BodyTooLarge, "the request is larger than the server accepts");
+    Err(error.hint(format!("send at most {} KiB", MOST_BYTES / 1024)).into())
+}
+
+/// Whether a text in this JSON holds U+0000, which not every database can keep.
+fn has_zero(json: &[u8]) -> bool {
+    let mut rest = json;
+    while let Some(at) = rest.iter().position(|b| *b == b'\\') {
+        let escape = rest.get(at + 1..).unwrap_or_default();
+        if escape.starts_with(b"u0000") {
+            return true;
+        }
+        rest = escape.get(1..).unwrap_or_default();
+    }
+    false
+}
+
+fn body_error(what: &str) -> ApiError {
+    Error::new(Cause::InvalidRequest, format!("the request is not understood: {what}"))
         .hint("the fields of each request are described at /openapi.json")
         .into()
 }
@@ -46,7 +96,18 @@ fn innermost(error: &dyn std::error::Error) -> String {
     while let Some(source) = last.source() {
         last = source;
     }
-    last.to_string()
+    without_values(&last.to_string())
+}
+
+/// A text that was of the wrong kind may be a secret: it is not repeated.
+fn without_values(text: &str) -> String {
+    let Some((before, rest)) = text.split_once("string \"") else {
+        return text.to_owned();
+    };
+    match rest.rfind("\", expected") {
+        Some(end) => format!("{before}text{}", rest.get(end + 1..).unwrap_or_default()),
+        None => text.to_owned(),
+    }
 }
 
 /// The query of a URL.
@@ -56,11 +117,27 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        if parts.uri.query().is_some_and(|q| q.contains("%00")) {
+            return Err(Error::new(Cause::InvalidRequest, "the query has a zero byte in it").into());
+        }
         let query = Query::<T>::from_request_parts(parts, state).await.map_err(|r: QueryRejection| {
             Error::new(Cause::InvalidRequest, format!("the query is not understood: {}", innermost(&r)))
                 .hint("the parameters of each request are described at /openapi.json")
         })?;
         Ok(Self(query.0))
+    }
+}
+
+/// The name of an object in a path.
+pub struct Reference(pub String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Reference {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        // What is no text, or has a zero byte, is the name of nothing.
+        let found = Path::<String>::from_request_parts(parts, state).await.ok().filter(|p| !p.contains('\0'));
+        found.map(|path| Self(path.0)).ok_or_else(|| Error::not_found("an object with this name").into())
     }
 }
 
@@ -94,5 +171,24 @@ impl Repeat {
         let body = serde_json::to_vec(body).map_err(Error::internal)?;
         let request = format!("{what} {}", hex::encode(Sha256::digest(&body)));
         Ok(Some(Key { user: caller.user.id.clone(), key, request }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zero_bytes_are_found_however_they_are_escaped() {
+        for (json, zero) in [
+            (r#"{"a":"\u0000"}"#, true),
+            (r#"{"a":"x\\\u0000"}"#, true),
+            (r#"{"a":"\\u0000"}"#, false),
+            (r#"{"a":"\n\u0001"}"#, false),
+            (r#"{"a":"\"#, false),
+            ("{}", false),
+        ] {
+            assert_eq!(has_zero(json.as_bytes()), zero, "{json}");
+        }
     }
 }

@@ -1,11 +1,15 @@
 //! The price book in force: read from the store at start, replaced by the operator.
 
+use std::time::Duration;
+
 use api::operator::Finding;
-use base::{Result, Timestamp};
+use base::{Error, Result, Timestamp};
 use billing::PriceBook;
 use domain::catalogue::Catalogue;
 use futures_util::FutureExt;
 use store::{Store, prices};
+
+use crate::state::App;
 
 /// The book in force; a new site begins with the demonstration book.
 ///
@@ -36,6 +40,33 @@ pub async fn load(store: &Store, version: &str, text: &str, now: Timestamp) -> R
             async move { prices::load(tx, &version, &text, now).await }.boxed()
         })
         .await
+}
+
+/// How long a book that another server has loaded may go unnoticed.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// Puts a book in force that another server on the same database has loaded.
+/// Runs until the future is dropped.
+pub async fn follow(app: App) {
+    loop {
+        tokio::time::sleep(LOOK_AGAIN).await;
+        let found = async {
+            let mut db = app.store.read().await?;
+            Ok::<_, Error>(prices::current(&mut db).await?)
+        };
+        match found.await {
+            Ok(Some(stored)) if stored.version != app.book().version => {
+                match PriceBook::parse(&stored.text, Catalogue::builtin()) {
+                    Ok((book, _)) => app.set_book(book),
+                    Err(error) => {
+                        tracing::error!(%error, "another server has loaded a price book that this one cannot read")
+                    }
+                }
+            }
+            Ok(_) => {}
+            Err(error) => tracing::debug!(%error, "the price book is looked for again"),
+        }
+    }
 }
 
 /// What the linter found, on the wire.

@@ -104,8 +104,9 @@ pub async fn check_stock(app: &App, quote: &Quote, isolation: Option<&str>) -> R
             let what = format!("`{}` is not a kind of isolation", wanted.escape_debug());
             return refuse(Cause::InvalidRequest, what, "use container, vm or node");
         }
-        if !rows.iter().any(|r| r.isolation == wanted) {
-            let what = format!("no machine with {} offers isolation `{wanted}`", quote.name);
+        // Placement does not know the wish, so it can be granted only where every machine fits it.
+        if rows.iter().any(|r| r.isolation != wanted) {
+            let what = format!("isolation `{wanted}` cannot be chosen for {} on this site", quote.name);
             return refuse(Cause::NotOffered, what, "leave --isolation out to take what the site has");
         }
     }

@@ -1,10 +1,15 @@
-//! Every request has an id that stands in the answer, in errors and in the log.
+//! Every request has an id that stands in the answer, in errors and in the log;
+//! every answer says which server gave it.
 
 use axum::extract::{MatchedPath, Request};
 use axum::http::HeaderValue;
+use axum::http::header::SERVER;
 use axum::middleware::Next;
 use axum::response::Response;
 use tracing::Instrument;
+
+/// Who answers; `suanli doctor` compares the version with its own.
+const NAME: HeaderValue = HeaderValue::from_static(concat!("suanli/", env!("CARGO_PKG_VERSION")));
 
 tokio::task_local! {
     static ID: String;
@@ -29,6 +34,7 @@ pub async fn layer(request: Request, next: Next) -> Response {
         if let Ok(value) = HeaderValue::from_str(&id) {
             response.headers_mut().insert("x-request-id", value);
         }
+        response.headers_mut().insert(SERVER, NAME);
         response
     };
     ID.scope(id.clone(), answer.instrument(span)).await

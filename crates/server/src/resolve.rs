@@ -47,7 +47,15 @@ pub async fn instance(db: &mut AnyConnection, caller: &Caller, reference: &str) 
     let missing = || {
         Error::not_found(format!("the instance `{}`", reference.escape_debug())).hint("`suanli ls --all` lists yours")
     };
-    let mut found = instances::find(db, reference).await?;
+    let mut found = Vec::new();
+    if caller.user.operator {
+        found = instances::find(db, reference).await?;
+    } else {
+        // By account, so that however many strangers use the same name, one's own is found.
+        for member in &caller.memberships {
+            found.extend(instances::find_of(db, &member.account, reference).await?);
+        }
+    }
     found.retain(|i| caller.may_use(&i.account));
     let exact = found.iter().position(|i| i.id.as_str() == reference || i.slug.as_str() == reference);
     if let Some(place) = exact {

@@ -1,17 +1,16 @@
 //! Every route of the server on one screen.
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
-use axum::middleware::from_fn;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 use tower_http::catch_panic::CatchPanicLayer;
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::routes::{accounts, events, instances, money, nodes, offers, prices, session, site};
+use crate::routes::{accounts, events, incidents, instances, money, nodes, offers, prices, session, site};
 use crate::state::App;
-use crate::{error, extract, openapi, request_id};
+use crate::{error, limits, observed, openapi, request_id};
 
 /// The routes of the API and their description.
 pub fn api() -> OpenApiRouter<App> {
@@ -40,7 +39,11 @@ pub fn api() -> OpenApiRouter<App> {
         .routes(routes!(prices::lint::lint_prices))
         .routes(routes!(nodes::list::nodes))
         .routes(routes!(site::audit::audit))
-        .routes(routes!(site::incidents::incidents))
+        .routes(routes!(incidents::list::incidents))
+        .routes(routes!(incidents::close::close_incident))
+        .routes(routes!(site::backup::backup))
+        .routes(routes!(site::recovery::recovery))
+        .routes(routes!(site::recovery::accept_recovery))
         .routes(routes!(site::health::healthz))
         .routes(routes!(site::health::readyz))
         .routes(routes!(site::metrics::metrics))
@@ -48,14 +51,16 @@ pub fn api() -> OpenApiRouter<App> {
 
 /// The whole server.
 pub fn router(app: App) -> Router {
-    let (routes, document) = api().split_for_parts();
+    let (routes, mut document) = api().split_for_parts();
+    openapi::complete(&mut document);
     let json = document.to_pretty_json().unwrap_or_default();
     routes
         .route("/openapi.json", get(async move || ([("content-type", "application/json")], json.clone())))
         .fallback(error::no_such_path)
         .method_not_allowed_fallback(error::no_such_method)
-        .layer(DefaultBodyLimit::max(extract::MOST_BYTES))
         .layer(CatchPanicLayer::custom(error::panicked))
+        .layer(from_fn_with_state(app.clone(), limits::layer))
+        .layer(from_fn_with_state(app.clone(), observed::layer))
         .layer(from_fn(request_id::layer))
         .with_state(app)
 }

@@ -13,9 +13,11 @@ use engine::remote::AgentEngine;
 use store::lease::Kind;
 use tokio::task::JoinSet;
 
+use crate::limits::Limits;
 use crate::reach::Agents;
+use crate::secrets::{self, KeySource};
 use crate::state::App;
-use crate::{first_run, prices, router};
+use crate::{first_run, listen, prices, router};
 
 /// How a server should run.
 #[derive(Clone, Debug)]
@@ -28,6 +30,10 @@ pub struct ServeConfig {
     pub agent_socket: Option<PathBuf>,
     /// Where the first operator's one-time password is left, readable by the owner only.
     pub first_login: PathBuf,
+    /// Keys that seal secrets in the database.
+    pub keys: KeySource,
+    /// What one caller may take of the server.
+    pub limits: Limits,
 }
 
 /// How long open requests may take after the end was asked for.
@@ -48,12 +54,15 @@ pub async fn run(
             .hint("choose another with --listen, for example 127.0.0.1:8081")
     })?;
     let address = listener.local_addr().map_err(Error::internal)?;
-    let store = store::open(&config.database).await?;
+    let mut limits = config.limits;
+    limits.connections = limits.connections.min(listen::raise_open_files()?);
+    let (keys, new_key) = config.keys.read()?;
+    let store = store::open(&config.database).await?.with_keys(keys).await?;
     let clock = Arc::new(SystemClock::start());
     let book = prices::current(&store, control::Clock::now(&*clock)).await?;
     let control = Control::<SystemClock, AgentEngine>::new(store.clone(), clock.clone());
     let reach = Arc::new(Agents(control.engines.clone()));
-    let app = App::new(store, clock, reach, control.metrics.clone(), book);
+    let app = App::new(store, clock, reach, control.metrics.clone(), book).with_limits(limits.clone());
     let password = first_run::operator(&app).await?;
     if let Some(password) = &password {
         leave_password(&config.first_login, password)?;
@@ -75,15 +84,19 @@ pub async fn run(
         tasks.spawn(worker::run(control.clone(), kind));
     }
     tasks.spawn(control::events::run(control));
-    told(Started { address, password, isolation });
+    tasks.spawn(prices::follow(app.clone()));
+    tasks.spawn(secrets::run(app.store.clone(), config.keys.clone()));
+    let new_key = new_key.map(std::path::Path::to_owned);
+    told(Started { address, password, isolation, new_key });
     let (ending, mut ended) = tokio::sync::watch::channel(false);
-    let graceful = async move {
+    tasks.spawn(async move {
         shutdown.await;
         let _ = ending.send(true);
-    };
-    let serving = axum::serve(listener, router(app)).with_graceful_shutdown(graceful).into_future();
+    });
+    let observed = app.observed.clone();
+    let serving = listen::serve(listener, router(app), limits, observed, ended.clone());
     tokio::select! {
-        done = serving => done.map_err(Error::internal)?,
+        done = serving => done?,
         // Event streams and terminals never end by themselves: after a moment they are cut.
         () = async { let _ = ended.wait_for(|e| *e).await; tokio::time::sleep(LAST_REQUESTS).await } => {}
     }
@@ -100,6 +113,8 @@ pub struct Started {
     pub password: Option<String>,
     /// How this machine keeps instances apart.
     pub isolation: Option<String>,
+    /// The key file that this start has made.
+    pub new_key: Option<PathBuf>,
 }
 
 fn leave_password(path: &std::path::Path, password: &str) -> Result<()> {

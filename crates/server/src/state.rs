@@ -9,6 +9,8 @@ use control::{Clock, SystemClock};
 use domain::catalogue::Catalogue;
 use store::Store;
 
+use crate::limits::{Guard, Limits};
+use crate::observed::Observed;
 use crate::reach::Reach;
 use crate::stock::StockCache;
 
@@ -25,6 +27,10 @@ pub struct App {
     pub counts: Arc<Metrics>,
     /// The GPU models that are known.
     pub catalogue: &'static Catalogue,
+    /// Who asks how often.
+    pub guard: Arc<Guard>,
+    /// What this process counts of itself.
+    pub observed: Arc<Observed>,
     /// Offers as they were counted last.
     pub(crate) stock: Arc<StockCache>,
     /// Passwords that may be hashed at the same time: hashing is slow by design.
@@ -47,10 +53,18 @@ impl App {
             reach,
             counts,
             catalogue: Catalogue::builtin(),
+            guard: Arc::new(Guard::new(Limits::default())),
+            observed: Arc::default(),
             stock: Arc::default(),
             hashing: Arc::new(tokio::sync::Semaphore::new(2)),
             book: Arc::new(RwLock::new(Arc::new(book))),
         }
+    }
+
+    /// The same server with other limits.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { guard: Arc::new(Guard::new(limits)), ..self }
     }
 
     /// Now.

@@ -108,3 +108,17 @@ pub async fn instance(app: &App, db: &mut AnyConnection, i: Instance) -> Result<
         ready_at: i.ready_at,
     })
 }
+
+/// An incident as the operator sees it.
+pub fn incident(i: store::incidents::Incident) -> api::operator::IncidentView {
+    api::operator::IncidentView {
+        id: i.id,
+        kind: i.kind,
+        subject: i.subject,
+        opened_at: i.opened_at,
+        closed_at: i.closed_at,
+        owner: i.owner,
+        action: i.action,
+        detail: i.detail,
+    }
+}

@@ -30,6 +30,14 @@ pub struct Account {
     pub created_at: Timestamp,
 }
 
+/// By name: a column that a newer server adds must not change what a prepared
+/// statement of this one returns.
+macro_rules! columns {
+    () => {
+        "id, name, currency, time_zone, balance, held, due_at, rung, created_at"
+    };
+}
+
 fn account(row: &AnyRow) -> Outcome<Account> {
     Ok(Account {
         id: parsed(row, "id")?,
@@ -62,20 +70,30 @@ pub async fn insert(tx: &mut Tx<'_>, account: &Account) -> Outcome<bool> {
 
 /// One account.
 pub async fn get(db: &mut AnyConnection, id: &AccountId) -> Outcome<Option<Account>> {
-    let row = sqlx::query("SELECT * FROM accounts WHERE id = $1").bind(id.as_str()).fetch_optional(db).await?;
+    let row = sqlx::query(concat!("SELECT ", columns!(), " FROM accounts WHERE id = $1"))
+        .bind(id.as_str())
+        .fetch_optional(db)
+        .await?;
     row.as_ref().map(account).transpose()
 }
 
 /// The account of that id or name.
 pub async fn find(db: &mut AnyConnection, reference: &str) -> Outcome<Option<Account>> {
-    let row =
-        sqlx::query("SELECT * FROM accounts WHERE id = $1 OR name = $1").bind(reference).fetch_optional(db).await?;
+    let row = sqlx::query(concat!("SELECT ", columns!(), " FROM accounts WHERE id = $1 OR name = $1"))
+        .bind(reference)
+        .fetch_optional(db)
+        .await?;
     row.as_ref().map(account).transpose()
 }
 
 /// All accounts by name.
 pub async fn list(db: &mut AnyConnection) -> Outcome<Vec<Account>> {
-    sqlx::query("SELECT * FROM accounts ORDER BY name").fetch_all(db).await?.iter().map(account).collect()
+    sqlx::query(concat!("SELECT ", columns!(), " FROM accounts ORDER BY name"))
+        .fetch_all(db)
+        .await?
+        .iter()
+        .map(account)
+        .collect()
 }
 
 /// Promises `amount` to an instance if what is left covers it: `used` is what

@@ -102,10 +102,11 @@ async fn overlaps(db: &mut AnyConnection, audit: &mut Audit) -> Outcome<()> {
     for row in &rows {
         let (id, instance): (String, String) = (row.try_get("id")?, row.try_get("instance_id")?);
         let (from, to) = (time(row, "from_at")?, time_opt(row, "to_at")?);
-        if let Some((other, of, end)) = &before {
-            if *of == instance && from < *end {
-                audit.differences.push(format!("{id} begins before {other} of the same instance ends"));
-            }
+        if let Some((other, of, end)) = &before
+            && *of == instance
+            && from < *end
+        {
+            audit.differences.push(format!("{id} begins before {other} of the same instance ends"));
         }
         before = Some((id, instance, to.unwrap_or(Timestamp::from_micros(i64::MAX))));
     }

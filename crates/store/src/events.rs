@@ -52,7 +52,7 @@ pub async fn record(
     message: &str,
     data: &serde_json::Value,
 ) -> Outcome<()> {
-    let id = EventId::new(at, tx.random());
+    let id = EventId::new(at, tx.in_order());
     sqlx::query(
         "INSERT INTO events (id, at, account_id, subject, kind, message, data) VALUES ($1, $2, $3, $4, $5, $6, $7)",
     )
@@ -83,6 +83,14 @@ pub async fn sequence(tx: &mut Tx<'_>) -> Outcome<u64> {
     Ok(done.rows_affected())
 }
 
+/// By name: a column that a newer server adds must not change what a prepared
+/// statement of this one returns.
+macro_rules! columns {
+    () => {
+        "id, seq, at, account_id, subject, kind, message, data"
+    };
+}
+
 fn event(row: &AnyRow) -> Outcome<Event> {
     Ok(Event {
         id: parsed(row, "id")?,
@@ -108,7 +116,7 @@ pub async fn after(
     let mut found = Vec::new();
     match (audience, subject) {
         (Audience::Operator, None) => {
-            let rows = sqlx::query("SELECT * FROM events WHERE seq > $1 ORDER BY seq LIMIT $2")
+            let rows = sqlx::query(concat!("SELECT ", columns!(), " FROM events WHERE seq > $1 ORDER BY seq LIMIT $2"))
                 .bind(after)
                 .bind(limit)
                 .fetch_all(db)
@@ -116,20 +124,26 @@ pub async fn after(
             found.extend(rows);
         }
         (Audience::Operator, Some(subject)) => {
-            let rows = sqlx::query("SELECT * FROM events WHERE subject = $3 AND seq > $1 ORDER BY seq LIMIT $2")
-                .bind(after)
-                .bind(limit)
-                .bind(subject)
-                .fetch_all(db)
-                .await?;
+            let rows = sqlx::query(concat!(
+                "SELECT ",
+                columns!(),
+                " FROM events WHERE subject = $3 AND seq > $1 ORDER BY seq LIMIT $2"
+            ))
+            .bind(after)
+            .bind(limit)
+            .bind(subject)
+            .fetch_all(db)
+            .await?;
             found.extend(rows);
         }
         (Audience::Accounts(accounts), subject) => {
             for account in accounts {
-                let rows = sqlx::query(
-                    "SELECT * FROM events WHERE account_id = $3 AND seq > $1 AND ($4 = '' OR subject = $4)
-                     ORDER BY seq LIMIT $2",
-                )
+                let rows = sqlx::query(concat!(
+                    "SELECT ",
+                    columns!(),
+                    " FROM events WHERE account_id = $3 AND seq > $1 AND ($4 = '' OR subject = $4)
+                     ORDER BY seq LIMIT $2"
+                ))
                 .bind(after)
                 .bind(limit)
                 .bind(account.as_str())

@@ -12,7 +12,7 @@ use sqlx::{AnyConnection, Row};
 
 use crate::lease::Lease;
 use crate::row::{json, json_opt, parsed, parsed_opt, rate, time, time_opt, to_json};
-use crate::{Outcome, Tx};
+use crate::{Outcome, Tx, secrets};
 
 /// A rented machine as the store knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,6 +104,16 @@ impl Reason {
     }
 }
 
+/// By name: a column that a newer server adds must not change what a prepared
+/// statement of this one returns.
+macro_rules! columns {
+    () => {
+        "id, slug, account_id, created_by, name, desired, state, state_since, deadline_at, due_at, \
+         wishes, generation, node_id, gpu, count, cpus, memory_mib, disk_mib, plan, rate, price_version, \
+         on_start_exit, rules, reason, notices, ready_at, created_at, released_at, env, on_start"
+    };
+}
+
 fn instance(row: &AnyRow) -> Outcome<Instance> {
     Ok(Instance {
         id: parsed(row, "id")?,
@@ -127,8 +137,8 @@ fn instance(row: &AnyRow) -> Outcome<Instance> {
         plan: parsed(row, "plan")?,
         rate: rate(row, "rate")?,
         price_version: row.try_get("price_version")?,
-        env: json(row, "env")?,
-        on_start: row.try_get("on_start")?,
+        env: env(row)?,
+        on_start: on_start(row)?,
         on_start_exit: row.try_get("on_start_exit")?,
         rules: json(row, "rules")?,
         reason: json_opt(row, "reason")?,
@@ -139,8 +149,26 @@ fn instance(row: &AnyRow) -> Outcome<Instance> {
     })
 }
 
+fn env(row: &AnyRow) -> Outcome<BTreeMap<String, String>> {
+    let id: String = row.try_get("id")?;
+    let text = secrets::open(secrets::ENV, &id, row.try_get("env")?)?;
+    // The value itself must not get into an error.
+    serde_json::from_str(&text).map_err(|_| Error::internal("an environment in the store is not JSON").into())
+}
+
+fn on_start(row: &AnyRow) -> Outcome<Option<String>> {
+    let text: Option<String> = row.try_get("on_start")?;
+    let id: String = row.try_get("id")?;
+    Ok(text.map(|text| secrets::open(secrets::ON_START, &id, text)).transpose()?)
+}
+
 /// Adds an instance.
 pub(crate) async fn insert(tx: &mut Tx<'_>, i: &Instance) -> Outcome<()> {
+    let (mut env, mut on_start) = (to_json(&i.env)?, i.on_start.clone());
+    if let Some(keys) = tx.keys() {
+        env = keys.seal(secrets::ENV, i.id.as_str(), &env)?;
+        on_start = on_start.map(|text| keys.seal(secrets::ON_START, i.id.as_str(), &text)).transpose()?;
+    }
     sqlx::query(
         "INSERT INTO instances (id, slug, account_id, created_by, name, desired, state, state_since, deadline_at,
             due_at, generation, gpu, count, cpus, memory_mib, disk_mib, plan, rate, price_version, env, on_start,
@@ -167,8 +195,8 @@ pub(crate) async fn insert(tx: &mut Tx<'_>, i: &Instance) -> Outcome<()> {
     .bind(i.plan.as_str())
     .bind(i.rate.micros_per_hour())
     .bind(i.price_version.as_str())
-    .bind(to_json(&i.env)?)
-    .bind(i.on_start.as_deref())
+    .bind(env)
+    .bind(on_start)
     .bind(to_json(&i.rules)?)
     .bind(to_json(&i.notices)?)
     .bind(i.created_at.micros())
@@ -179,18 +207,39 @@ pub(crate) async fn insert(tx: &mut Tx<'_>, i: &Instance) -> Outcome<()> {
 
 /// One instance.
 pub async fn get(db: &mut AnyConnection, id: &InstanceId) -> Outcome<Option<Instance>> {
-    let row = sqlx::query("SELECT * FROM instances WHERE id = $1").bind(id.as_str()).fetch_optional(db).await?;
+    let row = sqlx::query(concat!("SELECT ", columns!(), " FROM instances WHERE id = $1"))
+        .bind(id.as_str())
+        .fetch_optional(db)
+        .await?;
     row.as_ref().map(instance).transpose()
 }
 
 /// Instances that `reference` (id, slug or name) may mean. Names of released
 /// instances count only when no other fits.
 pub async fn find(db: &mut AnyConnection, reference: &str) -> Outcome<Vec<Instance>> {
-    let rows =
-        sqlx::query("SELECT * FROM instances WHERE id = $1 OR slug = $1 OR name = $1 ORDER BY id DESC LIMIT 200")
-            .bind(reference)
-            .fetch_all(db)
-            .await?;
+    let rows = sqlx::query(concat!(
+        "SELECT ",
+        columns!(),
+        " FROM instances WHERE id = $1 OR slug = $1 OR name = $1 ORDER BY id DESC LIMIT 200"
+    ))
+    .bind(reference)
+    .fetch_all(db)
+    .await?;
+    rows.iter().map(instance).collect()
+}
+
+/// As [`find`], among those of one account.
+pub async fn find_of(db: &mut AnyConnection, account: &AccountId, reference: &str) -> Outcome<Vec<Instance>> {
+    let rows = sqlx::query(concat!(
+        "SELECT ",
+        columns!(),
+        " FROM instances WHERE account_id = $1 AND (id = $2 OR slug = $2 OR name = $2)
+         ORDER BY id DESC LIMIT 200"
+    ))
+    .bind(account.as_str())
+    .bind(reference)
+    .fetch_all(db)
+    .await?;
     rows.iter().map(instance).collect()
 }
 
@@ -202,10 +251,12 @@ pub async fn list(
     before: Option<&InstanceId>,
     limit: i64,
 ) -> Outcome<Vec<Instance>> {
-    let rows = sqlx::query(
-        "SELECT * FROM instances WHERE account_id = $1 AND ($2 = 1 OR state <> 'released') AND ($3 = '' OR id < $3)
-         ORDER BY id DESC LIMIT $4",
-    )
+    let rows = sqlx::query(concat!(
+        "SELECT ",
+        columns!(),
+        " FROM instances WHERE account_id = $1 AND ($2 = 1 OR state <> 'released') AND ($3 = '' OR id < $3)
+         ORDER BY id DESC LIMIT $4"
+    ))
     .bind(account.as_str())
     .bind(i64::from(all))
     .bind(before.map_or("", InstanceId::as_str))
@@ -218,12 +269,14 @@ pub async fn list(
 /// The instance as it is now, locked for the rest of the transaction; `None`
 /// when the lease is lost, so whatever was done under it must be dropped.
 pub async fn lock(tx: &mut Tx<'_>, lease: &Lease) -> Outcome<Option<Instance>> {
-    let row =
-        sqlx::query("UPDATE instances SET lease_until = lease_until WHERE id = $1 AND lease_token = $2 RETURNING *")
-            .bind(lease.id.as_str())
-            .bind(lease.token.as_str())
-            .fetch_optional(&mut **tx)
-            .await?;
+    let row = sqlx::query(concat!(
+        "UPDATE instances SET lease_until = lease_until WHERE id = $1 AND lease_token = $2 RETURNING ",
+        columns!()
+    ))
+    .bind(lease.id.as_str())
+    .bind(lease.token.as_str())
+    .fetch_optional(&mut **tx)
+    .await?;
     row.as_ref().map(instance).transpose()
 }
 
@@ -275,10 +328,14 @@ pub async fn count_by_state(db: &mut AnyConnection) -> Outcome<BTreeMap<State, i
 
 /// Instances that are said to run on a node.
 pub async fn running_on(db: &mut AnyConnection, node: &NodeId) -> Outcome<Vec<Instance>> {
-    let rows = sqlx::query("SELECT * FROM instances WHERE node_id = $1 AND state = 'running' ORDER BY id")
-        .bind(node.as_str())
-        .fetch_all(db)
-        .await?;
+    let rows = sqlx::query(concat!(
+        "SELECT ",
+        columns!(),
+        " FROM instances WHERE node_id = $1 AND state = 'running' ORDER BY id"
+    ))
+    .bind(node.as_str())
+    .fetch_all(db)
+    .await?;
     rows.iter().map(instance).collect()
 }
 

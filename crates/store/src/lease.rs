@@ -51,7 +51,9 @@ macro_rules! claim_sql {
         concat!(
             "WITH due AS MATERIALIZED (SELECT id FROM ",
             $table,
-            " WHERE due_at <= $1 AND lease_until < $2 ORDER BY due_at LIMIT $3 ",
+            " WHERE due_at <= $1 AND lease_until < $2 ",
+            // A site that is being recovered moves nothing until an operator has seen it.
+            "AND NOT EXISTS (SELECT 1 FROM site WHERE key = 'recovery') ORDER BY due_at LIMIT $3 ",
             $lock,
             ") ",
             "UPDATE ",
@@ -80,7 +82,7 @@ const fn claim_sql(kind: Kind, dialect: Dialect) -> &'static str {
 
 /// The clock that leases are measured with: the database's where several servers
 /// share one, the caller's own where it is alone.
-async fn lease_now(tx: &mut Tx<'_>, now: Timestamp) -> Outcome<Timestamp> {
+pub(crate) async fn lease_now(tx: &mut Tx<'_>, now: Timestamp) -> Outcome<Timestamp> {
     if tx.dialect() == Dialect::Sqlite {
         return Ok(now);
     }

@@ -9,9 +9,11 @@
 pub mod accounts;
 pub mod allocations;
 pub mod audit;
+pub mod backup;
 pub mod events;
 mod fault;
 pub mod fleet;
+pub mod health;
 pub mod idempotency;
 pub mod incidents;
 pub mod instances;
@@ -20,8 +22,16 @@ pub mod lease;
 pub mod nodes;
 pub mod postings;
 pub mod prices;
+pub mod recovery;
 mod row;
+pub mod schema;
+pub mod secrets;
 pub mod segments;
+pub mod settlement;
+pub mod site;
+#[cfg(feature = "testing")]
+pub mod testing;
+pub mod timing;
 pub mod users;
 mod write;
 
@@ -46,17 +56,10 @@ pub enum Dialect {
 /// making a SQLite file that is missing, and brings its schema up to date.
 ///
 /// # Errors
-/// The database cannot be reached, or a migration fails.
+/// The database cannot be reached, needs a newer server, or a migration fails.
 pub async fn open(url: &str) -> Result<Store> {
     sqlx::any::install_default_drivers();
-    let dialect = match url.split_once(':').map(|(scheme, _)| scheme) {
-        Some("sqlite") => Dialect::Sqlite,
-        Some("postgres" | "postgresql") => Dialect::Postgres,
-        _ => {
-            return Err(Error::new(base::Cause::InvalidRequest, "the database address is not understood")
-                .hint("use sqlite:///path/to/file.db or postgres://user:password@host/name"));
-        }
-    };
+    let dialect = dialect(url)?;
     let url = match dialect {
         Dialect::Sqlite if !url.contains('?') => format!("{url}?mode=rwc"),
         _ => url.to_owned(),
@@ -70,8 +73,21 @@ pub async fn open(url: &str) -> Result<Store> {
         .connect_with(options.clone())
         .await
         .map_err(|e| Error::from(Fault::from(e)).context("opening the database"))?;
-    sqlx::migrate!("./migrations").run(&pool).await.map_err(|e| Error::internal(e).context("migrating"))?;
+    let mut connection = pool.acquire().await.map_err(|e| Error::from(Fault::from(e)))?;
+    schema::migrate(&mut connection, None).await?;
+    schema::check_server(&mut connection, schema::SERVER).await?;
+    drop(connection);
     Ok(Store::new(pool, dialect, options))
+}
+
+/// Which database an address means.
+pub(crate) fn dialect(url: &str) -> Result<Dialect> {
+    match url.split_once(':').map(|(scheme, _)| scheme) {
+        Some("sqlite") => Ok(Dialect::Sqlite),
+        Some("postgres" | "postgresql") => Ok(Dialect::Postgres),
+        _ => Err(Error::new(base::Cause::InvalidRequest, "the database address is not understood")
+            .hint("use sqlite:///path/to/file.db or postgres://user:password@host/name")),
+    }
 }
 
 async fn prepare(connection: &mut AnyConnection, dialect: Dialect) -> sqlx::Result<()> {

@@ -60,6 +60,15 @@ pub struct Inventory {
     pub devices: Vec<(DeviceFacts, Option<String>)>,
 }
 
+/// By name: a column that a newer server adds must not change what a prepared
+/// statement of this one returns.
+macro_rules! columns {
+    () => {
+        "id, name, state, isolation, cpus, memory_mib, disk_mib, info, inventory_version, boot_id, \
+         proven_until, seen_at"
+    };
+}
+
 fn node(row: &AnyRow) -> Outcome<Node> {
     Ok(Node {
         id: parsed(row, "id")?,
@@ -128,13 +137,21 @@ pub async fn register(tx: &mut Tx<'_>, inventory: &Inventory, now: Timestamp) ->
 
 /// One node.
 pub async fn get(db: &mut AnyConnection, id: &NodeId) -> Outcome<Option<Node>> {
-    let row = sqlx::query("SELECT * FROM nodes WHERE id = $1").bind(id.as_str()).fetch_optional(db).await?;
+    let row = sqlx::query(concat!("SELECT ", columns!(), " FROM nodes WHERE id = $1"))
+        .bind(id.as_str())
+        .fetch_optional(db)
+        .await?;
     row.as_ref().map(node).transpose()
 }
 
 /// All nodes by name.
 pub async fn list(db: &mut AnyConnection) -> Outcome<Vec<Node>> {
-    sqlx::query("SELECT * FROM nodes ORDER BY name").fetch_all(db).await?.iter().map(node).collect()
+    sqlx::query(concat!("SELECT ", columns!(), " FROM nodes ORDER BY name"))
+        .fetch_all(db)
+        .await?
+        .iter()
+        .map(node)
+        .collect()
 }
 
 /// Evidence of a node reaches up to `until` now (never back). Closed segments

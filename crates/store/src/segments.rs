@@ -9,6 +9,15 @@ use crate::lease::Lease;
 use crate::row::{json, money, parsed, rate, time, time_opt, to_json};
 use crate::{Outcome, Tx};
 
+/// By name: a column that a newer server adds must not change what a prepared
+/// statement of this one returns.
+macro_rules! columns {
+    () => {
+        "id, instance_id, account_id, node_id, generation, kind, rate, price_version, plan, from_at, \
+         to_at, posted, evidence, closed_by, devices, due_at"
+    };
+}
+
 /// A stretch of time at one rate, as the store knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
@@ -46,7 +55,7 @@ pub struct Segment {
     pub due_at: Option<Timestamp>,
 }
 
-fn segment(row: &AnyRow) -> Outcome<Segment> {
+pub(crate) fn segment(row: &AnyRow) -> Outcome<Segment> {
     Ok(Segment {
         id: parsed(row, "id")?,
         instance: parsed(row, "instance_id")?,
@@ -103,10 +112,11 @@ pub async fn close(
     closed_by: &str,
     now: Timestamp,
 ) -> Outcome<Option<Segment>> {
-    let row = sqlx::query(
+    let row = sqlx::query(concat!(
         "UPDATE segments SET to_at = CASE WHEN from_at > $2 THEN from_at ELSE $2 END, closed_by = $3, due_at = $4
-         WHERE instance_id = $1 AND to_at IS NULL RETURNING *",
-    )
+         WHERE instance_id = $1 AND to_at IS NULL RETURNING ",
+        columns!()
+    ))
     .bind(instance.as_str())
     .bind(at.micros())
     .bind(closed_by)
@@ -137,19 +147,24 @@ pub async fn shorten(tx: &mut Tx<'_>, id: &SegmentId, to: Timestamp, closed_by: 
 
 /// Open and unsettled segments of a node.
 pub async fn unsettled_on(db: &mut AnyConnection, node: &NodeId) -> Outcome<Vec<Segment>> {
-    let rows =
-        sqlx::query("SELECT * FROM segments WHERE node_id = $1 AND (to_at IS NULL OR due_at IS NOT NULL) ORDER BY id")
-            .bind(node.as_str())
-            .fetch_all(db)
-            .await?;
+    let rows = sqlx::query(concat!(
+        "SELECT ",
+        columns!(),
+        " FROM segments WHERE node_id = $1 AND (to_at IS NULL OR due_at IS NOT NULL) ORDER BY id"
+    ))
+    .bind(node.as_str())
+    .fetch_all(db)
+    .await?;
     rows.iter().map(segment).collect()
 }
 
 /// Open and unsettled segments of an account.
 pub async fn unsettled_of(db: &mut AnyConnection, account: &AccountId) -> Outcome<Vec<Segment>> {
-    let rows = sqlx::query(
-        "SELECT * FROM segments WHERE account_id = $1 AND (to_at IS NULL OR due_at IS NOT NULL) ORDER BY id",
-    )
+    let rows = sqlx::query(concat!(
+        "SELECT ",
+        columns!(),
+        " FROM segments WHERE account_id = $1 AND (to_at IS NULL OR due_at IS NOT NULL) ORDER BY id"
+    ))
     .bind(account.as_str())
     .fetch_all(db)
     .await?;
@@ -158,10 +173,11 @@ pub async fn unsettled_of(db: &mut AnyConnection, account: &AccountId) -> Outcom
 
 /// All segments of an instance, oldest first.
 pub async fn of_instance(db: &mut AnyConnection, instance: &InstanceId) -> Outcome<Vec<Segment>> {
-    let rows = sqlx::query("SELECT * FROM segments WHERE instance_id = $1 ORDER BY from_at, id")
-        .bind(instance.as_str())
-        .fetch_all(db)
-        .await?;
+    let rows =
+        sqlx::query(concat!("SELECT ", columns!(), " FROM segments WHERE instance_id = $1 ORDER BY from_at, id"))
+            .bind(instance.as_str())
+            .fetch_all(db)
+            .await?;
     rows.iter().map(segment).collect()
 }
 
@@ -172,10 +188,12 @@ pub async fn of_account(
     from: Timestamp,
     to: Timestamp,
 ) -> Outcome<Vec<Segment>> {
-    let rows = sqlx::query(
-        "SELECT * FROM segments WHERE account_id = $1 AND from_at < $3 AND (to_at IS NULL OR to_at > $2)
-         ORDER BY from_at, id",
-    )
+    let rows = sqlx::query(concat!(
+        "SELECT ",
+        columns!(),
+        " FROM segments WHERE account_id = $1 AND from_at < $3 AND (to_at IS NULL OR to_at > $2)
+         ORDER BY from_at, id"
+    ))
     .bind(account.as_str())
     .bind(from.micros())
     .bind(to.micros())
@@ -186,12 +204,14 @@ pub async fn of_account(
 
 /// The segment, locked, if the lease holds.
 pub async fn lock(tx: &mut Tx<'_>, lease: &Lease) -> Outcome<Option<Segment>> {
-    let row =
-        sqlx::query("UPDATE segments SET lease_until = lease_until WHERE id = $1 AND lease_token = $2 RETURNING *")
-            .bind(lease.id.as_str())
-            .bind(lease.token.as_str())
-            .fetch_optional(&mut **tx)
-            .await?;
+    let row = sqlx::query(concat!(
+        "UPDATE segments SET lease_until = lease_until WHERE id = $1 AND lease_token = $2 RETURNING ",
+        columns!()
+    ))
+    .bind(lease.id.as_str())
+    .bind(lease.token.as_str())
+    .fetch_optional(&mut **tx)
+    .await?;
     row.as_ref().map(segment).transpose()
 }
 

@@ -39,6 +39,12 @@ pub struct Agent {
     /// Network of yours that no instance may reach; may be given several times
     #[arg(long, value_name = "CIDR")]
     block: Vec<String>,
+    /// First user id for instances; a second agent on one machine needs another range [default: 600000]
+    #[arg(long, value_name = "UID", value_parser = clap::value_parser!(u32).range(1_000..2_000_000_000))]
+    first_user: Option<u32>,
+    /// Addresses for instances; a second agent on one machine needs others [default: 10.231.0.0/16]
+    #[arg(long, value_name = "CIDR")]
+    subnet: Option<String>,
     /// Run instances as plain processes where this host cannot isolate them
     #[arg(long)]
     allow_no_isolation: bool,
@@ -71,6 +77,12 @@ impl Agent {
                 .into());
             }
         };
+        if let Some(first) = self.first_user {
+            config.uid_base = first;
+        }
+        if let Some(subnet) = &self.subnet {
+            config.network.subnet = subnet.parse()?;
+        }
         config.network.blocked = self.block.iter().map(|text| text.parse()).collect::<Result<_>>()?;
         agent::run(config, ended()?).await?;
         Ok(0)

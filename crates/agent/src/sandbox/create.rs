@@ -61,13 +61,18 @@ impl Sandbox {
     fn check_room(&self, spec: &InstanceSpec, new: bool) -> Result<()> {
         let stat = rustix::fs::statvfs(self.state_dir()).map_err(|e| Error::internal(format!("statvfs: {e}")))?;
         let free = i64::try_from(stat.f_bavail.saturating_mul(stat.f_frsize) >> 20).unwrap_or(i64::MAX);
+        // A fake card comes with the disk of the real one, which the machine that plays it need not have.
+        let real = !self.0.cards.facts_of(&spec.devices)?.iter().any(|card| card.fake);
         // What an existing instance has written already is part of its promise.
-        let needed = if new { spec.disk_mib.max(RESERVE_MIB) } else { RESERVE_MIB };
+        let needed = if new && real { spec.disk_mib.max(RESERVE_MIB) } else { RESERVE_MIB };
         if free >= needed {
             return Ok(());
         }
-        Err(Error::new(Cause::DiskFull, format!("the node has {free} MiB of disk free; the instance needs {needed} MiB"))
-            .hint("free space on the node, or rent on another one"))
+        Err(Error::new(
+            Cause::DiskFull,
+            format!("the node has {free} MiB of disk free; the instance needs {needed} MiB"),
+        )
+        .hint("free space on the node, or rent on another one"))
     }
 
     /// Takes cards, user and network block, all or none, before anything is made.
@@ -126,6 +131,7 @@ impl Sandbox {
         meta.boot_id = self.0.evidence.boot_id().to_owned();
         meta.notices.clear();
         self.save(instance, &meta, true)?;
+        engine::fault::point("agent.create.after-intent");
         for folder in [folders.home(), folders.workspace()] {
             files::folder(&folder, 0o700, theirs)?;
         }
@@ -161,7 +167,10 @@ impl Sandbox {
         notices.dedup();
         meta.notices = notices;
         meta.phase = Phase::Created;
-        self.save(instance, &meta, true)
+        engine::fault::point("agent.create.before-done");
+        self.save(instance, &meta, true)?;
+        engine::fault::point("agent.create.after-done");
+        Ok(())
     }
 
     /// Takes a failed creation back; data of earlier generations stay.

@@ -40,8 +40,11 @@ impl Sandbox {
                 meta.phase = Phase::Stopping;
                 self.save(&instance, &meta, true)?;
             }
+            engine::fault::point("agent.stop.after-intent");
             self.ask_to_end(&instance, &meta, grace).await;
+            engine::fault::point("agent.stop.after-end");
             self.tear_down(&instance, &meta).await?;
+            engine::fault::point("agent.stop.after-release");
         }
         Ok(Stopped { at: self.now() })
     }
@@ -74,11 +77,13 @@ impl Sandbox {
             self.tear_down(&instance, &meta).await?;
         }
         self.0.tombs.note(&reference.id, reference.generation)?;
+        engine::fault::point("agent.delete.after-intent");
         // One rename decides; what is in the trash is removed at the next start too.
         let trash = self.state_dir().join("trash").join(meta.unit());
         files::remove_folder(&trash)?;
         std::fs::rename(&instance.folders.root, &trash)
             .map_err(|e| files::error("remove", &instance.folders.root, &e))?;
+        engine::fault::point("agent.delete.after-rename");
         instance.set_meta(None);
         instance.set_init(None);
         let removed = tokio::task::spawn_blocking(move || files::remove_folder(&trash));
@@ -163,13 +168,7 @@ impl Sandbox {
 
     /// Records that a generation ended by itself, first in the evidence, then in its
     /// own state: a crash between the two repeats the record, and never loses it.
-    pub(super) fn record_death(
-        &self,
-        instance: &Instance,
-        meta: &mut Meta,
-        at: Timestamp,
-        cause: Cause,
-    ) -> Result<()> {
+    pub(super) fn record_death(&self, instance: &Instance, meta: &mut Meta, at: Timestamp, cause: Cause) -> Result<()> {
         let detail = match cause {
             Cause::NodeLost => "the node was restarted",
             _ => "the first process of the instance ended without being asked to",
@@ -177,7 +176,13 @@ impl Sandbox {
         let words = files::tail(&instance.folders.log(), 400);
         let reference = &meta.spec.instance;
         tracing::warn!(id = %reference.id, generation = reference.generation, %cause, words, "an instance ended by itself");
-        self.0.evidence.ended(Ended { id: reference.id.clone(), generation: reference.generation, at, cause, detail: detail.into() })?;
+        self.0.evidence.ended(Ended {
+            id: reference.id.clone(),
+            generation: reference.generation,
+            at,
+            cause,
+            detail: detail.into(),
+        })?;
         meta.phase = Phase::Ended;
         self.save(instance, meta, true)
     }

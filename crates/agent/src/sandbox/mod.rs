@@ -69,6 +69,11 @@ fn stale(known: i64, asked: i64) -> Error {
 }
 
 impl Sandbox {
+    /// CPU cores of this machine.
+    pub(crate) fn cores(&self) -> i64 {
+        std::thread::available_parallelism().map_or(1, |n| i64::try_from(n.get()).unwrap_or(1))
+    }
+
     /// Prepares the folders, tries out the host and takes up every instance that an
     /// earlier run of the agent left.
     ///
@@ -206,7 +211,7 @@ impl Engine for Sandbox {
             name,
             agent_version: env!("CARGO_PKG_VERSION").into(),
             boot_id: inner.evidence.boot_id().into(),
-            cpus: std::thread::available_parallelism().map_or(1, |n| i64::try_from(n.get()).unwrap_or(1)),
+            cpus: self.cores(),
             memory_mib: memory_mib(),
             disk_free_mib: i64::try_from(free_mib).unwrap_or(i64::MAX),
             isolation: inner.host.isolation_name().into(),

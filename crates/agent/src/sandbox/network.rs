@@ -65,10 +65,9 @@ impl Network {
         let tried = try_namespace(&probe).await.and(try_table(&probe, "drop").await);
         if let Err(error) = tried {
             tracing::warn!(%error, "no network for instances");
-            network.notices.push(format!(
-                "instances have no network beyond their own loopback on this host: {}",
-                error.message()
-            ));
+            network
+                .notices
+                .push(format!("instances have no network beyond their own loopback on this host: {}", error.message()));
             return network;
         }
         network.usable = true;
@@ -101,7 +100,8 @@ impl Network {
             )),
         }
         if self.resolvers.is_empty() {
-            self.notices.push("instances cannot resolve names: the node names no resolver that they could reach".into());
+            self.notices
+                .push("instances cannot resolve names: the node names no resolver that they could reach".into());
         }
     }
 

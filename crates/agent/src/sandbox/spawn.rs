@@ -146,11 +146,22 @@ fn enter(entry: &Entry, target: &CStr) -> io::Result<()> {
             check(libc::setresuid(user, user, user))?;
         }
     }
-    // Whoever started the agent may have left descriptors open in it. An old kernel
-    // without this call still closes all that the agent itself opened.
-    // SAFETY: changes flags of descriptors only.
-    unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+    close_all();
     entry.passed.iter().try_for_each(|fd| keep(fd.as_raw_fd()))
+}
+
+/// Marks every descriptor beyond the standard ones to be closed. The agent's lock is
+/// open for its commands, and whoever started the agent may have left others.
+fn close_all() {
+    // SAFETY: changes flags of descriptors only, and those of this process alone.
+    unsafe {
+        if libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) == -1 {
+            // Kernels before 5.11: the lock was among the first to be opened.
+            for fd in 3..4_096 {
+                libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC);
+            }
+        }
+    }
 }
 
 /// A limit that cannot be raised is no reason not to start.

@@ -57,8 +57,7 @@ impl Sandbox {
             }
             Phase::Ended => return Err(died()),
             Phase::Stopping | Phase::Stopped => {
-                return Err(Error::new(Cause::WrongState, "this generation was stopped")
-                    .hint("start a new generation"));
+                return Err(Error::new(Cause::WrongState, "this generation was stopped").hint("start a new generation"));
             }
             Phase::Starting => {
                 // An earlier try was cut off; whatever it started is not known to be whole.
@@ -107,6 +106,7 @@ impl Sandbox {
         meta.on_start_reported = false;
         // Not durable: nothing that starts here outlives a power cut.
         self.save(instance, meta, false)?;
+        engine::fault::point("agent.start.after-intent");
         let folders = &instance.folders;
         let user = self.user_of(meta);
         files::remove_folder(&folders.run())?;
@@ -121,6 +121,7 @@ impl Sandbox {
             (self.spawn_plain(instance, meta, &log)?, None)
         };
         let early = || self.died_early(instance);
+        engine::fault::point("agent.start.after-spawn");
         let init = Arc::new(id.open(self.0.evidence.boot_id()).ok_or_else(early)?);
         meta.init = Some(id);
         instance.set_init(Some(init.clone()));
@@ -138,12 +139,14 @@ impl Sandbox {
                 .context(files::tail(&folders.log(), 400)));
             }
         };
+        engine::fault::point("agent.start.after-proof");
         let ready = Ready { at: self.now(), notices: meta.notices.clone(), evidence };
         meta.ready = Some(ready.clone());
         meta.phase = Phase::Running;
         self.save(instance, meta, true)?;
         instance.set_measured(super::Measured::default());
         self.watch(instance, init);
+        engine::fault::point("agent.start.after-ready");
         Ok(ready)
     }
 
@@ -207,11 +210,12 @@ impl Sandbox {
                 .hint("the agent's log on the node has the details")
                 .context(e)
         };
-        let etc = etc_files::write(&instance.folders.etc(), slug, host.network.resolvers(), self.0.ld_cache.as_deref())?;
+        let etc =
+            etc_files::write(&instance.folders.etc(), slug, host.network.resolvers(), self.0.ld_cache.as_deref())?;
         let place = spawn::place().map_err(|e| failed("it cannot see its folder", &e))?;
-        let seen = |path: &Path| path.strip_prefix(self.state_dir()).map_or_else(|_| path.to_owned(), |p| place.join(p));
-        let etc: Vec<_> =
-            etc.into_iter().map(|e| etc_files::Shown { from: seen(&e.from), at: e.at }).collect();
+        let seen =
+            |path: &Path| path.strip_prefix(self.state_dir()).map_or_else(|_| path.to_owned(), |p| place.join(p));
+        let etc: Vec<_> = etc.into_iter().map(|e| etc_files::Shown { from: seen(&e.from), at: e.at }).collect();
         let shown_nodes: Vec<_> =
             nodes.nodes.iter().map(|n| nodes::Node { from: seen(&n.from), ..n.clone() }).collect();
         let filters = host.filters.iter().map(|f| memory_file(f)).collect::<Result<Vec<_>>>()?;
@@ -256,9 +260,7 @@ impl Sandbox {
             .map_err(|e| failed("bubblewrap did not run", &e))?;
         reap(child);
         let number = tokio::time::timeout_at(deadline, first_process(info_read)).await.ok().flatten();
-        number
-            .and_then(|pid| ProcessId::of(pid, self.0.evidence.boot_id()))
-            .ok_or_else(|| self.died_early(instance))
+        number.and_then(|pid| ProcessId::of(pid, self.0.evidence.boot_id())).ok_or_else(|| self.died_early(instance))
     }
 
     fn spawn_plain(&self, instance: &Instance, meta: &Meta, log: &File) -> Result<ProcessId> {
@@ -319,7 +321,13 @@ impl Host {
         let mut arguments = self.base.options();
         let text = |path: PathBuf| path.to_string_lossy().into_owned();
         arguments.extend(["--unshare-net", "--ro-bind"].map(str::to_owned));
-        arguments.extend([text(seen(library)?), FAKE_LIB.to_owned(), "--bind".into(), text(seen(&out)?), "/out".into()]);
+        arguments.extend([
+            text(seen(library)?),
+            FAKE_LIB.to_owned(),
+            "--bind".into(),
+            text(seen(&out)?),
+            "/out".into(),
+        ]);
         for name in ["ld.so.conf", "ld.so.conf.d"] {
             arguments.extend(["--ro-bind-try".to_owned(), format!("/etc/{name}"), format!("/etc/{name}")]);
         }

@@ -60,7 +60,8 @@ impl Node {
         config.uid_base = 700_000 + place * 64 + (number % 8) * 8;
         config.network.mode = NetworkMode::Closed;
         let block = place * 8 + number % 8;
-        config.network.subnet = format!("10.{}.{}.{}/27", 100 + block / 2_048, block / 8 % 256, block % 8 * 32).parse().unwrap();
+        config.network.subnet =
+            format!("10.{}.{}.{}/27", 100 + block / 2_048, block / 8 % 256, block % 8 * 32).parse().unwrap();
         let engine = AgentEngine::unix(&config.socket);
         Self { config, engine, child: None, namespace: None, dir }
     }
@@ -173,6 +174,30 @@ impl Drop for Node {
                 let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
             }
         }
+        let folders = std::fs::read_dir(self.config.state_dir.join("instances")).into_iter().flatten().flatten();
+        for folder in folders {
+            if let Ok(text) = std::fs::read_to_string(folder.path().join("meta.json"))
+                && let Ok(meta) = serde_json::from_str::<serde_json::Value>(&text)
+                && let Some(slug) = meta["spec"]["instance"]["slug"].as_str()
+            {
+                sweep(slug, self.namespace.as_deref());
+            }
+        }
+    }
+}
+
+/// Removes what the machine still has of an instance of a failed test.
+fn sweep(slug: &str, namespace: Option<&str>) {
+    let quiet = |program: &str, arguments: &[&str]| {
+        let _ = std::process::Command::new(program).args(arguments).stderr(Stdio::null()).status();
+    };
+    if namespace.is_none() {
+        quiet("ip", &["link", "delete", &format!("sl-{slug}")]);
+        quiet("nft", &["delete", "table", "inet", &format!("suanli-{slug}")]);
+    }
+    quiet("ip", &["netns", "delete", &format!("suanli-{slug}")]);
+    for group in host("find", &["/sys/fs/cgroup", "-maxdepth", "4", "-name", &format!("{slug}-*")]).lines() {
+        let _ = std::fs::remove_dir(group);
     }
 }
 
@@ -233,11 +258,7 @@ pub async fn eventually<F: Future<Output = bool>>(what: &str, mut check: impl Fn
 /// Runs a command of the machine; its output.
 pub fn host(program: &str, arguments: &[&str]) -> String {
     let output = std::process::Command::new(program).args(arguments).output().unwrap();
-    assert!(
-        output.status.success(),
-        "{program} {arguments:?}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 

@@ -206,7 +206,7 @@ fn the_whole_text_with_its_explanation() {
     let want = format!(
         "Bill 2026-03 of {}, CNY, times in Asia/Shanghai\n\
          \n\
-         train-7 ({})  1 × A100 PCIe 40G  [not real cards]\n\
+         train-7 ({})  1 × A100 PCIe 40G  [fake cards]\n\
          {:<95}4.47\n\
          {:6}cards 1320\n\
          {:6}segment {}, prices 00ff\n\

@@ -38,7 +38,7 @@ pub fn render_text(bill: &Bill, explain: bool) -> String {
 }
 
 fn write_group(out: &mut String, bill: &Bill, group: &BillGroup, explain: bool) {
-    let fake = if group.fake { "  [not real cards]" } else { "" };
+    let fake = if group.fake { "  [fake cards]" } else { "" };
     let _ = writeln!(out, "\n{} ({})  {} × {}{fake}", group.name, group.instance, group.count, group.gpu);
     for line in &group.lines {
         write_line(out, bill, line, explain);

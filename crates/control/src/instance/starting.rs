@@ -1,6 +1,6 @@
 //! Started, not proven ready yet.
 
-use base::{Cause, Error, Result, SegmentId};
+use base::{Cause, Error, Result, SegmentId, Timestamp};
 use domain::instance::{Desired, State};
 use engine::{Engine, Ready};
 use futures_util::FutureExt;
@@ -46,7 +46,7 @@ pub(super) async fn step<C: Clock, E: Engine>(step: Step<'_, C, E>) -> Result<()
 }
 
 /// The meter begins at the moment of the proof, in the transaction that says so.
-async fn became_ready(tx: &mut Tx<'_>, mut i: Instance, ready: Ready, now: base::Timestamp) -> Outcome<Instance> {
+async fn became_ready(tx: &mut Tx<'_>, mut i: Instance, ready: Ready, now: Timestamp) -> Outcome<Instance> {
     if i.desired != Desired::Running {
         go(&mut i, State::Stopping, now);
         return Ok(i);
@@ -54,13 +54,13 @@ async fn became_ready(tx: &mut Tx<'_>, mut i: Instance, ready: Ready, now: base:
     let Some(node) = i.node.clone() else {
         return Err(Error::internal(format!("{} is ready on no node", i.id)).into());
     };
+    // A machine that came back with its clock behind proves a moment before this was
+    // even asked for: the meter must not begin there.
+    let ready_at = if ready.at < i.state_since { now } else { ready.at };
     let devices = allocations::held_by(tx, &i.id).await?;
     let fake = devices.iter().any(|d| d.fake);
-    // A hole in the evidence that was heard of before this result is written.
-    let holes = segments::gaps(tx, &node, ready.at, base::Timestamp::from_micros(i64::MAX)).await?;
-    let from = holes.last().map_or(ready.at, |hole| hole.to.max(ready.at));
     let segment = Segment {
-        id: SegmentId::new(ready.at, tx.random()),
+        id: SegmentId::new(ready_at, tx.random()),
         instance: i.id.clone(),
         account: i.account.clone(),
         node,
@@ -69,7 +69,7 @@ async fn became_ready(tx: &mut Tx<'_>, mut i: Instance, ready: Ready, now: base:
         rate: i.rate,
         price_version: i.price_version.clone(),
         plan: i.plan,
-        from,
+        from: ready_at,
         to: None,
         posted: base::Money::ZERO,
         evidence: ready.evidence,
@@ -77,17 +77,34 @@ async fn became_ready(tx: &mut Tx<'_>, mut i: Instance, ready: Ready, now: base:
         devices: devices.into_iter().map(|d| d.serial.unwrap_or(d.uuid)).collect(),
         due_at: None,
     };
-    if !segments::insert(tx, &segment).await? {
-        return Err(Error::internal(format!("{} has an open segment already", i.id)).into());
-    }
+    open(tx, &segment, now).await?;
     accounts::nudge(tx, &i.account, now).await?;
-    i.ready_at = Some(ready.at);
+    i.ready_at = Some(ready_at);
     i.notices = ready.notices;
     if fake {
         i.notices.insert(0, FAKE.into());
     }
     go(&mut i, State::Running, now);
-    let data = json!({ "ready_at": ready.at, "evidence": segment.evidence });
+    let data = json!({ "ready_at": ready_at, "evidence": segment.evidence });
     events::record(tx, now, Some(&i.account), i.id.as_str(), "ready", "proven ready: the meter runs", &data).await?;
     Ok(i)
+}
+
+/// Opens the segment, less the holes in the evidence that were heard of after the
+/// proof and before this result: each leaves a closed piece before it.
+async fn open(tx: &mut Tx<'_>, segment: &Segment, now: Timestamp) -> Outcome<()> {
+    const END: Timestamp = Timestamp::from_micros(i64::MAX);
+    let holes = segments::gaps(tx, &segment.node, segment.from, END).await?;
+    let holes: Vec<_> = holes.into_iter().map(|hole| (hole.from, hole.to)).collect();
+    for (from, to) in billing::segment::billable(segment.from, END, &holes) {
+        let mut piece = Segment { from, ..segment.clone() };
+        if to != END {
+            piece.id = SegmentId::new(from, tx.random());
+            (piece.to, piece.due_at, piece.closed_by) = (Some(to), Some(now), Some("node-lost".into()));
+        }
+        if !segments::insert(tx, &piece).await? {
+            return Err(Error::internal(format!("{} has an open segment already", piece.instance)).into());
+        }
+    }
+    Ok(())
 }

@@ -66,13 +66,7 @@ async fn write(tx: &mut Tx<'_>, id: &NodeId, report: &NodeReport, now: Timestamp
 
 /// A hole: everything open or unsettled on the node loses that stretch, and goes
 /// on at its end if the instance is still there.
-async fn gap(
-    tx: &mut Tx<'_>,
-    node: &NodeId,
-    gap: &Gap,
-    report: &NodeReport,
-    now: Timestamp,
-) -> Outcome<()> {
+async fn gap(tx: &mut Tx<'_>, node: &NodeId, gap: &Gap, report: &NodeReport, now: Timestamp) -> Outcome<()> {
     let (from, to) = (gap.from, gap.to);
     segments::record_gap(tx, node, gap).await?;
     for segment in segments::unsettled_on(tx, node).await? {

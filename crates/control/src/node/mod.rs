@@ -2,6 +2,7 @@
 
 mod evidence;
 mod reconcile;
+mod recovery;
 mod watch;
 
 pub use evidence::apply;

@@ -11,20 +11,25 @@ use engine::{Alive, Ended, Engine, NodeReport};
 use futures_util::FutureExt;
 use store::{incidents, instances};
 
-use super::evidence;
+use super::{evidence, recovery};
 use crate::{Clock, Control};
 
-/// `before` is how far evidence reached before this report.
+/// `before` is how far evidence reached before this report. `false`: the site is in
+/// recovery, so it was only looked at and is to be compared again.
 pub(super) async fn compare<C: Clock, E: Engine>(
     control: &Control<C, E>,
     engine: &Arc<E>,
     node: &NodeId,
     report: &NodeReport,
     before: Timestamp,
-) -> Result<()> {
+) -> Result<bool> {
+    let recovering = recovery::look(control, node, report).await?;
     let there: BTreeMap<_, _> = report.alive.iter().map(|a| (a.instance.id.clone(), a)).collect();
     for alive in there.values() {
-        leftover(control, engine, alive).await?;
+        leftover(control, engine, alive, recovering).await?;
+    }
+    if recovering {
+        return Ok(false);
     }
     let running = {
         let mut db = control.store.read().await?;
@@ -45,22 +50,29 @@ pub(super) async fn compare<C: Clock, E: Engine>(
         })
         .collect();
     if missing.is_empty() {
-        return Ok(());
+        return Ok(true);
     }
     let known: Vec<_> = report.ended.iter().map(|e| e.id.clone()).collect();
     let ended = missing.into_iter().filter(|m| !known.contains(&m.id)).collect();
     let found = NodeReport { ended, proofs: vec![], command_exits: vec![], samples: vec![], ..report.clone() };
-    evidence::apply(control, node, &found).await
+    evidence::apply(control, node, &found).await?;
+    Ok(true)
 }
 
 /// Something that runs although the store has it at rest is stopped (its owner
 /// was told that it rests); something unknown is only reported.
-async fn leftover<C: Clock, E: Engine>(control: &Control<C, E>, engine: &Arc<E>, alive: &Alive) -> Result<()> {
+async fn leftover<C: Clock, E: Engine>(
+    control: &Control<C, E>,
+    engine: &Arc<E>,
+    alive: &Alive,
+    recovering: bool,
+) -> Result<()> {
     let found = {
         let mut db = control.store.read().await?;
         instances::get(&mut db, &alive.instance.id).await?
     };
     match found {
+        Some(_) if recovering => Ok(()),
         Some(i) if alive.running && i.state.is_at_rest() && i.generation >= alive.instance.generation => {
             tracing::warn!(id = %i.id, state = %i.state, "it runs although it is at rest: stopping it");
             match i.state {

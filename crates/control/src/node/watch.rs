@@ -86,10 +86,10 @@ impl<C: Clock, E: Engine> Watch<C, E> {
             Err(error) => {
                 tracing::warn!(%error, node = %self.node, "the node was not heard");
                 self.seen = Seen::default();
-                if now.since(self.heard) > LOST_AFTER {
-                    if let Err(error) = mark_lost(&self.control, &self.node, self.heard).await {
-                        tracing::error!(%error, node = %self.node, "marking the node as lost is tried again");
-                    }
+                if now.since(self.heard) > LOST_AFTER
+                    && let Err(error) = mark_lost(&self.control, &self.node, self.heard).await
+                {
+                    tracing::error!(%error, node = %self.node, "marking the node as lost is tried again");
                 }
             }
         }
@@ -118,8 +118,8 @@ async fn round<C: Clock, E: Engine>(
         seen.in_touch = true;
     }
     if seen.alive.as_ref() != Some(&report.alive) {
-        reconcile::compare(control, engine, node, &report, stored.proven_until).await?;
-        seen.alive = Some(report.alive);
+        let done = reconcile::compare(control, engine, node, &report, stored.proven_until).await?;
+        seen.alive = done.then_some(report.alive);
     }
     control.engines.keep_samples(report.samples);
     Ok(())

@@ -2,6 +2,7 @@
 
 pub mod accounts;
 pub mod events;
+pub mod incidents;
 pub mod instances;
 pub mod money;
 pub mod nodes;

@@ -6,13 +6,14 @@ use serde_json::json;
 
 use crate::instances::Reason;
 use crate::row::{parsed, to_json};
-use crate::{Outcome, Tx, accounts, events, segments};
+use crate::{Outcome, Tx, accounts, events, recovery, segments};
 
 /// Accepts a release. Repeating it is refused only once it is released.
 ///
 /// # Errors
 /// `wrong-state` when it is released already.
 pub async fn release(tx: &mut Tx<'_>, id: &InstanceId, reason: &Reason, now: Timestamp) -> Outcome<()> {
+    recovery::refuse_wishes(tx).await?;
     let row = sqlx::query(
         "UPDATE instances SET desired = 'released', wishes = wishes + 1, due_at = $3,
             reason = CASE WHEN state IN ('stopped', 'lost', 'failed') THEN reason ELSE $2 END

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::idempotency::{self, Key};
 use crate::instances::{self, Instance};
-use crate::{Outcome, Tx, events};
+use crate::{Outcome, Tx, events, recovery};
 
 /// What became of a rent request.
 #[derive(Clone, Debug)]
@@ -27,11 +27,12 @@ pub async fn rent(
     key: Option<&Key>,
     now: Timestamp,
 ) -> Outcome<Rented> {
-    if let Some(key) = key {
-        if let Some(id) = idempotency::earlier(tx, key).await? {
-            return Ok(Rented::Before(id));
-        }
+    if let Some(key) = key
+        && let Some(id) = idempotency::earlier(tx, key).await?
+    {
+        return Ok(Rented::Before(id));
     }
+    recovery::refuse_wishes(tx).await?;
     instances::insert(tx, instance).await?;
     super::hold(tx, &instance.account, &instance.id, hold, now).await?;
     let message = format!("{} × {} requested", instance.count, instance.gpu);

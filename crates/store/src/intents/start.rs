@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::instances::Instance;
 use crate::row::to_json;
-use crate::{Outcome, Tx, events};
+use crate::{Outcome, Tx, events, recovery};
 
 /// What a start may change.
 #[derive(Clone, Debug)]
@@ -22,6 +22,7 @@ pub struct Restart {
 /// # Errors
 /// `wrong-state`, `not-enough-funds`; nothing is changed then.
 pub async fn start(tx: &mut Tx<'_>, id: &InstanceId, restart: &Restart, now: Timestamp) -> Outcome<()> {
+    recovery::refuse_wishes(tx).await?;
     let i = &restart.instance;
     // No step of an older generation may apply its result, so its lease must not delay this one.
     let deadline = State::Requested.row().deadline.map(|d| now.after(d));

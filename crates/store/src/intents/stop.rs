@@ -5,13 +5,14 @@ use serde_json::json;
 
 use crate::instances::Reason;
 use crate::row::{parsed, to_json};
-use crate::{Outcome, Tx, accounts, events, segments};
+use crate::{Outcome, Tx, accounts, events, recovery, segments};
 
 /// Accepts a stop, whoever wants it: `reason` says who and why.
 ///
 /// # Errors
 /// `wrong-state` when it is not running or about to.
 pub async fn stop(tx: &mut Tx<'_>, id: &InstanceId, reason: &Reason, now: Timestamp) -> Outcome<()> {
+    recovery::refuse_wishes(tx).await?;
     let row = sqlx::query(
         "UPDATE instances SET desired = 'stopped', reason = $2, wishes = wishes + 1, due_at = $3
          WHERE id = $1 AND desired = 'running' AND state IN ('requested', 'creating', 'starting', 'running')

@@ -94,7 +94,9 @@ async fn a_lease_is_renewed_by_its_holder_only(db: &Db) {
     if db.store.dialect() == Dialect::Sqlite {
         // Where one process is alone its own clock counts, so a test can move it.
         let over = at(2).after(LEASE).after(Span::from_micros(1));
-        assert!(write!(db.store, |tx| lease::claim(tx, Kind::Instances, at(2).after(LEASE), 1).await).unwrap().is_empty());
+        assert!(
+            write!(db.store, |tx| lease::claim(tx, Kind::Instances, at(2).after(LEASE), 1).await).unwrap().is_empty()
+        );
         assert_eq!(write!(db.store, |tx| lease::claim(tx, Kind::Instances, over, 1).await).unwrap().len(), 1);
         assert!(!renew(&mine, over).await);
     }
@@ -106,7 +108,8 @@ async fn a_result_without_the_lease_or_for_another_generation_is_dropped(db: &Db
     let leases = write!(db.store, |tx| lease::claim(tx, Kind::Instances, at(1), 1).await).unwrap();
     let lease = leases[0].clone();
     let save = async |lease: &Lease, generation, seen| {
-        let (lease, row) = (lease.clone(), instances::Instance { generation, due_at: Some(at(99)), ..instance.clone() });
+        let (lease, row) =
+            (lease.clone(), instances::Instance { generation, due_at: Some(at(99)), ..instance.clone() });
         write!(db.store, |tx, lease, row| instances::save(tx, &lease, &row, seen, at(5)).await).unwrap()
     };
     assert!(!save(&Lease { token: "00".into(), ..lease.clone() }, 1, 0).await);

@@ -19,6 +19,12 @@ impl Db {
         Self { store: store::open(&url).await.unwrap(), url, _folder: Some(folder), drop: None }
     }
 
+    /// A SQLite database at this address; it stays.
+    #[allow(dead_code, reason = "for the tests of the server, which share this file")]
+    pub async fn at(url: &str) -> Self {
+        Self { store: store::open(url).await.unwrap(), url: url.to_owned(), _folder: None, drop: None }
+    }
+
     /// `None` only where the run asked for SQLite alone with `FAST=1`.
     pub async fn postgres() -> Option<Self> {
         let Ok(server) = std::env::var("SUANLI_TEST_POSTGRES") else {

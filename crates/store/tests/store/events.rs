@@ -176,6 +176,24 @@ async fn everybody_sees_his_own_events_only(db: &Db) {
     assert_eq!(see(&Audience::Operator, Some("thing-3"), 0, 2).await, ["thing-3"]);
 }
 
+/// Ids hold milliseconds: what happens within one must not come out in any order.
+async fn events_of_one_moment_keep_their_order(db: &Db) {
+    for _ in 0..3 {
+        write!(db.store, |tx| {
+            for n in 0..10 {
+                events::record(tx, T0, None, "thing", "happened", "it happened", &json!({ "n": n })).await?;
+            }
+            Ok(())
+        })
+        .unwrap();
+    }
+    write!(db.store, |tx| events::sequence(tx).await).unwrap();
+    let mut read = db.store.read().await.unwrap();
+    let all = events::after(&mut read, &Audience::Operator, None, 0, 99).await.unwrap();
+    let order: Vec<_> = all.iter().map(|e| e.data["n"].as_i64().unwrap()).collect();
+    assert_eq!(order, [(0..10).collect::<Vec<_>>(), (0..10).collect(), (0..10).collect()].concat());
+}
+
 async fn an_event_comes_back_as_it_was_recorded(db: &Db) {
     record(&db.store, "thing", 3).await;
     write!(db.store, |tx| events::sequence(tx).await).unwrap();
@@ -183,13 +201,17 @@ async fn an_event_comes_back_as_it_was_recorded(db: &Db) {
     let all = events::after(&mut read, &Audience::Operator, None, 0, 9).await.unwrap();
     let event = &all[0];
     assert_eq!((event.seq, event.at, event.account.clone()), (1, at(3), None));
-    assert_eq!((event.kind.as_str(), event.message.as_str(), &event.data), ("happened", "it happened", &json!({"n": 3})));
+    assert_eq!(
+        (event.kind.as_str(), event.message.as_str(), &event.data),
+        ("happened", "it happened", &json!({"n": 3}))
+    );
     assert!(event.id > EventId::new(T0, 0));
 }
 
 both! {
     a_reader_who_follows_misses_nothing,
     a_number_once_given_stays,
+    events_of_one_moment_keep_their_order,
     everybody_sees_his_own_events_only,
     an_event_comes_back_as_it_was_recorded,
 }

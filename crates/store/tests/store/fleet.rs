@@ -72,7 +72,9 @@ async fn fifty_at_once_want_one_card_and_one_gets_it(db: &Db) {
     let card = site.devices[0].clone();
     let takes = rented.iter().map(|i| {
         let (store, card, id) = (db.store.clone(), card.clone(), i.id.clone());
-        tokio::spawn(async move { write!(store, |tx, card, id| allocations::take(tx, &card, &id, 1, T0).await).unwrap() })
+        tokio::spawn(
+            async move { write!(store, |tx, card, id| allocations::take(tx, &card, &id, 1, T0).await).unwrap() },
+        )
     });
     let got: Vec<_> = join_all(takes).await.into_iter().map(Result::unwrap).collect();
     assert_eq!(got.iter().filter(|g| **g).count(), 1);

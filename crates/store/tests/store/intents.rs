@@ -43,7 +43,8 @@ async fn a_rent_comes_back_as_it_was_written(db: &Db) {
     assert_eq!(held(&db.store).await, HOUR.micros());
     let mut read = db.store.read().await.unwrap();
     for reference in [instance.id.as_str(), instance.slug.as_str(), instance.name.as_str()] {
-        assert_eq!(instances::find(&mut read, reference).await.unwrap(), [instance.clone()], "{reference}");
+        let found = instances::find(&mut read, reference).await.unwrap();
+        assert_eq!(found, std::slice::from_ref(&instance), "{reference}");
     }
     assert!(instances::find(&mut read, "job-6").await.unwrap().is_empty());
     assert_eq!(instances::count_by_state(&mut read).await.unwrap()[&State::Requested], 1);
@@ -53,10 +54,8 @@ async fn not_enough_money_leaves_nothing_behind(db: &Db) {
     let site = site(&db.store, 1, "3").await;
     let instance = wish(&site, 1);
     let key = Key { user: site.user.clone(), key: "k".into(), request: "r".into() };
-    let refused = write!(db.store, |tx, instance, key| {
-        intents::rent(tx, &instance, HOUR, Some(&key), T0).await
-    })
-    .unwrap_err();
+    let refused =
+        write!(db.store, |tx, instance, key| intents::rent(tx, &instance, HOUR, Some(&key), T0).await).unwrap_err();
     assert_eq!(refused.cause(), Cause::NotEnoughFunds);
     assert!(refused.message().contains("3.20 CNY") && refused.message().contains("3.00 CNY"), "{refused}");
     assert!(refused.hint_text().unwrap().contains("0.20 CNY"), "{refused:?}");
@@ -124,9 +123,9 @@ async fn the_same_key_many_times_at_once_is_one_instance(db: &Db) {
     let sends = (0..12).map(|n| {
         let (instance, store) = (wish(&site, n), db.store.clone());
         let key = Key { user: site.user.clone(), key: "k1".into(), request: "POST a".into() };
-        tokio::spawn(
-            async move { write!(store, |tx, instance, key| intents::rent(tx, &instance, HOUR, Some(&key), T0).await) },
-        )
+        tokio::spawn(async move {
+            write!(store, |tx, instance, key| intents::rent(tx, &instance, HOUR, Some(&key), T0).await)
+        })
     });
     let answers: Vec<_> = join_all(sends).await.into_iter().map(|r| r.unwrap().unwrap()).collect();
     assert_eq!(answers.iter().filter(|a| matches!(a, Rented::New)).count(), 1);

@@ -1,9 +1,12 @@
 //! Every query of the store on both databases. PostgreSQL comes from
 //! `SUANLI_TEST_POSTGRES` (`scripts/with-postgres.sh`).
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking, as tests do")]
+
 extern crate suanli_store as store;
 
 mod audit;
+mod backup;
 mod claims;
 mod db;
 mod events;
@@ -12,5 +15,8 @@ mod fleet;
 mod intents;
 mod ledger;
 mod people;
+mod secrets;
 mod segments;
+mod settlement;
+mod upgrade;
 mod writes;

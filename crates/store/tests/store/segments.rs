@@ -56,7 +56,10 @@ async fn an_instance_has_one_open_segment(db: &Db) {
     let second = Segment { id: SegmentId::new(T0, 99), from: at(20), ..segment.clone() };
     assert!(!write!(db.store, |tx, second| segments::insert(tx, &second).await).unwrap());
     let closed = close(&db.store, &segment, at(40)).await.unwrap();
-    assert_eq!((closed.to, closed.due_at, closed.closed_by.as_deref()), (Some(at(40)), Some(at(50)), Some("by-renter")));
+    assert_eq!(
+        (closed.to, closed.due_at, closed.closed_by.as_deref()),
+        (Some(at(40)), Some(at(50)), Some("by-renter"))
+    );
     assert!(close(&db.store, &segment, at(41)).await.is_none());
     assert!(write!(db.store, |tx, second| segments::insert(tx, &second).await).unwrap());
 }

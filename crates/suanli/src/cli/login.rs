@@ -29,7 +29,7 @@ pub struct Login {
     password_file: Option<PathBuf>,
 }
 
-/// Forget the saved login
+/// Take the saved login's token back and forget it
 #[derive(Debug, Args)]
 pub struct Logout {}
 
@@ -77,11 +77,23 @@ impl Login {
 }
 
 impl Logout {
-    pub fn run(self, out: &Output) -> Outcome {
-        let removed = login_file::remove(&login_file::path()?)?;
-        out.result(&json!({ "removed": removed }), |_| {
+    pub async fn run(self, out: &Output) -> Outcome {
+        let path = login_file::path()?;
+        let saved = login_file::read(&path);
+        // Forgotten here in any case, even where the file is damaged or the server away.
+        let removed = login_file::remove(&path)?;
+        let revoked = match saved {
+            Ok(Some(login)) => Client::new(&login.url, Some(&login.token))?.logout().await.map(|()| true),
+            Ok(None) => Ok(false),
+            Err(error) => Err(error),
+        };
+        out.result(&json!({ "removed": removed, "revoked": revoked.as_ref().is_ok_and(|yes| *yes) }), |_| {
             if removed { "the saved login is removed\n".into() } else { "there was no saved login\n".into() }
         });
+        // A token that the server does not know any more needs no taking back.
+        if let Err(error) = revoked.or_else(|e| if e.cause() == Cause::Unauthenticated { Ok(true) } else { Err(e) }) {
+            note(&format!("its token could not be taken back and works until it runs out: {}", error.message()));
+        }
         if std::env::var_os("SUANLI_TOKEN").is_some() {
             note("SUANLI_TOKEN is still set and is still used");
         }

@@ -2,11 +2,13 @@
 
 mod account;
 mod audit;
+mod backup;
 mod bill;
 mod cp;
 mod doctor;
 mod events;
 mod exec;
+mod incident;
 mod life;
 mod login;
 mod ls;
@@ -14,8 +16,13 @@ mod node;
 mod offers;
 mod price;
 mod quote;
+mod recovery;
 mod rent;
+#[cfg(feature = "server")]
+mod restore;
 mod run;
+#[cfg(feature = "server")]
+mod secret;
 mod show;
 mod ssh;
 mod top;
@@ -104,8 +111,16 @@ enum Verb {
     #[command(subcommand)]
     Node(node::Node),
     #[command(subcommand)]
-    Incident(node::Incident),
+    Incident(incident::Incident),
     Audit(audit::Audit),
+    Backup(backup::Backup),
+    #[cfg(feature = "server")]
+    Restore(restore::Restore),
+    #[command(subcommand)]
+    Recovery(recovery::Recovery),
+    #[cfg(feature = "server")]
+    #[command(subcommand)]
+    Secret(secret::Secret),
     Doctor(doctor::Doctor),
     #[cfg(feature = "server")]
     Serve(Box<crate::serve::Serve>),
@@ -119,7 +134,7 @@ impl Cli {
         let out = Output::from_environment(self.json);
         match self.verb {
             Verb::Login(verb) => verb.run(&out).await,
-            Verb::Logout(verb) => verb.run(&out),
+            Verb::Logout(verb) => verb.run(&out).await,
             Verb::Whoami(verb) => verb.run(&out).await,
             Verb::Offers(verb) => verb.run(&out).await,
             Verb::Quote(verb) => verb.run(&out).await,
@@ -147,6 +162,12 @@ impl Cli {
             #[cfg(feature = "server")]
             Verb::Agent(verb) => verb.run().await,
             Verb::Audit(verb) => verb.run(&out).await,
+            Verb::Backup(verb) => verb.run(&out).await,
+            #[cfg(feature = "server")]
+            Verb::Restore(verb) => verb.run(&out).await,
+            Verb::Recovery(verb) => verb.run(&out).await,
+            #[cfg(feature = "server")]
+            Verb::Secret(verb) => verb.run(&out).await,
             Verb::Doctor(verb) => verb.run(&out).await,
         }
     }

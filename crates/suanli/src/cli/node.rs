@@ -1,12 +1,12 @@
-//! Machines and incidents (operator).
+//! Machines (operator).
 
-use api::operator::{IncidentView, NodeDevice, NodeView};
+use api::operator::{NodeDevice, NodeView};
 use clap::Subcommand;
 
 use super::Outcome;
 use super::offers::isolation;
 use crate::login_file;
-use crate::output::{Cell, Output, Style, Table, clean};
+use crate::output::{Cell, Output, Style, Table};
 
 /// Machines and their cards (operator)
 #[derive(Debug, Subcommand)]
@@ -15,27 +15,11 @@ pub enum Node {
     Ls,
 }
 
-/// Missed deadlines and broken laws (operator)
-#[derive(Debug, Subcommand)]
-pub enum Incident {
-    /// List incidents, open ones first
-    Ls,
-}
-
 impl Node {
     pub async fn run(self, out: &Output) -> Outcome {
         let Self::Ls = self;
         let nodes = login_file::client()?.nodes().await?;
         out.result(&nodes, |out| nodes_words(&nodes.nodes, out));
-        Ok(0)
-    }
-}
-
-impl Incident {
-    pub async fn run(self, out: &Output) -> Outcome {
-        let Self::Ls = self;
-        let incidents = login_file::client()?.incidents().await?;
-        out.result(&incidents, |out| incidents_words(&incidents.incidents, out));
         Ok(0)
     }
 }
@@ -98,28 +82,4 @@ fn card_row(device: &NodeDevice) -> Vec<Cell> {
         told(sample.and_then(|s| s.temperature_c), "°C").into(),
         device.uuid.as_str().into(),
     ]
-}
-
-fn incidents_words(incidents: &[IncidentView], out: &Output) -> String {
-    if incidents.is_empty() {
-        return "no incidents\n".into();
-    }
-    let mut text = String::new();
-    for incident in incidents {
-        let (state, style) = match incident.closed_at {
-            None => ("open".to_owned(), Style::Red),
-            Some(at) => (format!("over since {}", out.zone.show(at)), Style::Dim),
-        };
-        text.push_str(&format!(
-            "{}  {}  {}  since {}\n    {}\n    {}: {}\n",
-            out.paint.text(style, &state),
-            clean(&incident.kind),
-            clean(&incident.subject),
-            out.zone.show(incident.opened_at),
-            clean(&incident.detail),
-            clean(&incident.owner),
-            clean(&incident.action),
-        ));
-    }
-    text
 }

@@ -52,7 +52,7 @@ fn words(view: &QuoteView, out: &Output) -> String {
     facts.fact("money ends", end);
     facts.fact("a stop", view.stop_note.as_str());
     for rule in &view.rules {
-        facts.fact("stops", rule.as_str());
+        facts.fact("rule", rule.as_str());
     }
     facts.fact("price book", quote.price_version.as_str());
     let mut text = format!("{}\n{}", steps.render(out.paint), facts.render(out.paint));

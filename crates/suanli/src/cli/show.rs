@@ -75,7 +75,7 @@ fn words(view: &InstanceView, currency: &str, out: &Output) -> String {
     facts.fact("price book", view.price_version.as_str());
     facts.fact("cost so far", format!("{}, for proven time only", money(view.cost_so_far, currency)));
     for rule in &view.rules {
-        facts.fact("stops", rule.as_str());
+        facts.fact("rule", rule.as_str());
     }
     if let Some(command) = &view.on_start {
         let end =

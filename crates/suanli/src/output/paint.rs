@@ -51,7 +51,7 @@ impl Paint {
             Style::Dim => "2",
             Style::Plain => return text.to_owned(),
         };
-        if self.0 { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+        if self.0 && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 }
 

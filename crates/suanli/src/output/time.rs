@@ -18,7 +18,9 @@ impl Zone {
     /// The zone of this name, or UTC where it is not one.
     pub fn named(name: &str) -> Self {
         let known = !name.is_empty() && Timestamp::EPOCH.in_zone(name).is_ok();
-        Self(if known { name } else { "UTC" }.to_owned())
+        let is_utc =
+            matches!(name, "Etc/UTC" | "Etc/UCT" | "Etc/Universal" | "Etc/Zulu" | "UCT" | "Universal" | "Zulu");
+        Self(if known && !is_utc { name } else { "UTC" }.to_owned())
     }
 
     /// `2026-03-01 18:00:05 Asia/Shanghai`.
@@ -48,6 +50,7 @@ mod tests {
         let at: Timestamp = "2026-03-01T10:00:05Z".parse().unwrap();
         assert_eq!(Zone::named("Asia/Shanghai").show(at), "2026-03-01 18:00:05 Asia/Shanghai");
         assert_eq!(Zone::named("UTC").show(at), "2026-03-01 10:00:05 UTC");
+        assert_eq!(Zone::named("Etc/UTC"), Zone::named("UTC"));
         assert_eq!(Zone::named("../../etc/passwd").show(at), "2026-03-01 10:00:05 UTC");
     }
 }

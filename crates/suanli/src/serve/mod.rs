@@ -1,7 +1,11 @@
 //! `suanli serve`: the server, and this machine's agent beside it.
 
 mod host;
+mod limits;
+mod log;
 mod own_agent;
+pub mod place;
+pub mod secret_key;
 pub mod signal;
 mod unprivileged;
 
@@ -14,6 +18,7 @@ use server::serve::{ServeConfig, Started};
 
 use crate::cli::Outcome;
 use crate::output;
+pub use log::logging;
 
 /// Run the server; on one machine it brings up everything
 ///
@@ -31,6 +36,11 @@ pub struct Serve {
     /// postgres://… instead of SQLite in the data folder
     #[arg(long, value_name = "URL")]
     database: Option<String>,
+    /// File with the key that seals secrets in the database; made on the first start.
+    /// Default is /etc/suanli/secret.key for root, else ~/.config/suanli/secret.key.
+    /// SUANLI_SECRET_KEY can hold the key itself instead
+    #[arg(long, value_name = "FILE", env = secret_key::FILE)]
+    secret_key: Option<PathBuf>,
     /// What runs instances
     #[arg(long, value_name = "sandbox", default_value = "sandbox", value_parser = ["sandbox"])]
     engine: String,
@@ -55,23 +65,17 @@ pub struct Serve {
     /// User that the server becomes when root starts it; default is `suanli`, else `nobody`
     #[arg(long, value_name = "USER")]
     run_as: Option<String>,
+    /// First user id for instances; a second server on one machine needs another range [default: 600000]
+    #[arg(long, value_name = "UID", value_parser = clap::value_parser!(u32).range(1_000..2_000_000_000))]
+    first_user: Option<u32>,
+    /// Addresses for instances; a second server on one machine needs others [default: 10.231.0.0/16]
+    #[arg(long, value_name = "CIDR")]
+    subnet: Option<String>,
     /// Run instances as plain processes where this host cannot isolate them (loopback only)
     #[arg(long)]
     allow_no_isolation: bool,
-}
-
-/// Logs to standard error; `RUST_LOG` chooses what, `SUANLI_LOG=json` the form.
-pub fn logging() {
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info,sqlx=warn,hyper=warn"));
-    let colour = output::stderr_is_terminal();
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colour);
-    let done = match std::env::var("SUANLI_LOG").as_deref() {
-        Ok("json") => log.json().try_init(),
-        _ => log.with_target(false).compact().try_init(),
-    };
-    // Set up before: a test, or a verb inside a verb.
-    drop(done);
+    #[command(flatten)]
+    limits: limits::LimitFlags,
 }
 
 impl Serve {
@@ -80,10 +84,11 @@ impl Serve {
         logging();
         let data = self.data_folder()?;
         let socket = data.join("agent.sock");
+        let keys = secret_key::source(self.secret_key.as_deref(), &data)?;
         let agent = own_agent::ensure(&self, &data, &socket).await?;
         if unprivileged::is_root() {
             // From here on the work goes on in the same process under another user.
-            return Err(unprivileged::become_user(self.run_as.as_deref(), &data, agent).into());
+            return Err(unprivileged::become_user(self.run_as.as_deref(), &data, agent, &keys).into());
         }
         let database =
             self.database.clone().unwrap_or_else(|| format!("sqlite://{}", data.join("suanli.db").display()));
@@ -92,6 +97,8 @@ impl Serve {
             database,
             agent_socket: Some(socket.clone()),
             first_login: data.join("first-login.txt"),
+            keys,
+            limits: self.limits.limits(),
         };
         let first_login = config.first_login.clone();
         let done = server::serve::run(config, signal::ended()?, |started| tell(&started, &first_login)).await;
@@ -125,6 +132,9 @@ fn tell(started: &Started, first_login: &Path) {
         ));
     }
     output::print(&text);
+    if let Some(path) = &started.new_key {
+        secret_key::tell(path);
+    }
     if started.isolation.as_deref() == Some("none") {
         output::note(
             "NO ISOLATION: this host refuses namespaces, so instances run as plain processes. Only for trying out, only on loopback.",

@@ -1,5 +1,7 @@
 //! This machine's agent: the one that answers already, or a new one.
 
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -18,6 +20,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// started the agent before.
 pub const STARTED: &str = "SUANLI_AGENT_STARTED";
 
+/// In the data folder: which process the agent is that a server has started.
+const NOTE: &str = "agent.process";
+
 /// An agent that this server has to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OwnAgent {
@@ -32,13 +37,16 @@ pub enum OwnAgent {
 /// # Errors
 /// None can be started; the hint says what is missing.
 pub async fn ensure(serve: &Serve, data: &Path, socket: &Path) -> Result<OwnAgent> {
+    let note = data.join(NOTE);
     if answers(socket).await {
-        let ours = std::env::var_os(STARTED).is_some();
+        // After a crash it is still the agent that an earlier server of this folder has started.
+        let noted = std::fs::read_to_string(&note).unwrap_or_default();
+        let ours = std::env::var_os(STARTED).is_some() || noted_lives(&noted);
         return Ok(if ours { OwnAgent::Ours } else { OwnAgent::Theirs });
     }
     let log = data.join("agent.log");
     let mut command = command(serve, data, socket)?;
-    let file = std::fs::File::create(&log).map_err(|e| Error::internal(e).context("agent.log"))?;
+    let file = own_file(&log).map_err(|e| Error::internal(e).context("agent.log"))?;
     let second = file.try_clone().map_err(Error::internal)?;
     command.stdin(Stdio::null()).stdout(file).stderr(second);
     // A group of its own: Ctrl-C at the terminal is for the server, which ends the agent in order.
@@ -47,6 +55,12 @@ pub async fn ensure(serve: &Serve, data: &Path, socket: &Path) -> Result<OwnAgen
         Error::new(Cause::HostIncomplete, format!("the agent cannot be started: {e}"))
             .hint("`suanli doctor` says what is missing")
     })?;
+    // Without the note the agent would only outlive a server that crashes.
+    if let Some(process) = identity(child.id())
+        && let Err(error) = own_file(&note).and_then(|mut file| file.write_all(process.as_bytes()))
+    {
+        tracing::warn!(%error, "the agent could not be noted");
+    }
     let began = Instant::now();
     while began.elapsed() < PATIENCE {
         if answers(socket).await {
@@ -71,6 +85,28 @@ pub async fn end(agent: OwnAgent, socket: &Path) {
 
 async fn answers(socket: &Path) -> bool {
     socket.exists() && AgentEngine::unix(socket).info().await.is_ok()
+}
+
+/// An empty file for writing. Root writes here into a folder of the server's user,
+/// who must not be able to point it at other files with a link.
+fn own_file(path: &Path) -> std::io::Result<std::fs::File> {
+    let no_link = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or_default();
+    std::fs::OpenOptions::new().write(true).create(true).truncate(true).custom_flags(no_link).open(path)
+}
+
+/// A process as one line: number, start in clock ticks since boot, boot.
+fn identity(pid: u32) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in brackets may hold anything, so count from its end.
+    let start = stat.rsplit_once(')')?.1.split_whitespace().nth(19)?;
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(format!("{pid} {start} {}\n", boot.trim()))
+}
+
+/// Whether the very process that a note names still exists.
+fn noted_lives(note: &str) -> bool {
+    let pid = note.split_whitespace().next().and_then(|pid| pid.parse().ok());
+    pid.and_then(identity).is_some_and(|now| now == note)
 }
 
 fn failed(log: &Path, what: &str) -> Error {
@@ -99,6 +135,8 @@ fn command(serve: &Serve, data: &Path, socket: &Path) -> Result<Command> {
         Command::new(&me)
     };
     let state = serve.agent_state.clone().unwrap_or_else(|| default_state(data, root || sudo));
+    // What instances run beside must not know what opens the database.
+    command.env_remove(super::secret_key::KEYS);
     command.arg("agent").arg("--socket").arg(socket).arg("--state").arg(state);
     let owner = if root {
         let (_, uid, gid) = unprivileged::user(serve.run_as.as_deref())?;
@@ -118,6 +156,12 @@ fn command(serve: &Serve, data: &Path, socket: &Path) -> Result<Command> {
         command.arg("--nvml-lib").arg(lib);
     }
     command.arg("--network").arg(&serve.network);
+    if let Some(first) = serve.first_user {
+        command.arg("--first-user").arg(first.to_string());
+    }
+    if let Some(subnet) = &serve.subnet {
+        command.arg("--subnet").arg(subnet);
+    }
     for network in &serve.block {
         command.arg("--block").arg(network);
     }
@@ -146,4 +190,32 @@ fn can_sudo() -> bool {
             .args(["-v", "-p", "suanli needs root for its agent; password of %p: "])
             .status()
             .is_ok_and(|s| s.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (aim, link) = (dir.path().join("aim"), dir.path().join("link"));
+        std::fs::write(&aim, "whole").unwrap();
+        std::os::unix::fs::symlink(&aim, &link).unwrap();
+        assert!(own_file(&link).is_err());
+        assert_eq!(std::fs::read_to_string(&aim).unwrap(), "whole");
+        own_file(&dir.path().join("new")).unwrap();
+    }
+
+    #[test]
+    fn a_note_means_one_process_and_no_other_with_its_number() {
+        let me = identity(std::process::id()).unwrap();
+        assert!(noted_lives(&me));
+        let mut words: Vec<_> = me.split_whitespace().map(str::to_owned).collect();
+        assert_eq!(words.len(), 3);
+        words[1].push('1');
+        assert!(!noted_lives(&(words.join(" ") + "\n")));
+        assert!(!noted_lives(""));
+        assert!(!noted_lives("no number"));
+    }
 }

@@ -1,14 +1,16 @@
 //! Giving up root before anything from outside is answered.
 
-use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::fs::{MetadataExt, lchown};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
 use base::{Cause, Error};
 
-use super::host;
+use server::secrets::KeySource;
+
 use super::own_agent::{OwnAgent, STARTED};
+use super::{host, secret_key};
 
 /// Whether this process is root.
 pub fn is_root() -> bool {
@@ -17,7 +19,7 @@ pub fn is_root() -> bool {
 
 /// Gives the data folder to the server's user and runs this program again as that
 /// user, in the place of this process. Returns only if that is not possible.
-pub fn become_user(wanted: Option<&str>, data: &Path, agent: OwnAgent) -> Error {
+pub fn become_user(wanted: Option<&str>, data: &Path, agent: OwnAgent, keys: &KeySource) -> Error {
     let (name, uid, gid) = match user(wanted) {
         Ok(user) => user,
         Err(error) => return error,
@@ -37,10 +39,18 @@ pub fn become_user(wanted: Option<&str>, data: &Path, agent: OwnAgent) -> Error 
         let what = format!("the data folder cannot be given to `{name}`");
         return Error::new(Cause::HostIncomplete, what).context(error);
     }
+    let key_file = match secret_key::give(keys, uid, gid) {
+        Ok(file) => file,
+        Err(error) => return error,
+    };
     // The path of the program may be closed to that user; the running image is not.
     let mut next = Command::new("/proc/self/exe");
     if agent == OwnAgent::Ours {
         next.env(STARTED, "1");
+    }
+    if let Some(file) = key_file {
+        // The usual place is another one for that user.
+        next.env(secret_key::FILE, file);
     }
     let failed = next
         .arg0("suanli")
@@ -55,14 +65,15 @@ pub fn become_user(wanted: Option<&str>, data: &Path, agent: OwnAgent) -> Error 
 
 /// Everything in the data folder but the agent's socket, which the agent owns.
 fn give(folder: &Path, uid: u32, gid: u32) -> std::io::Result<()> {
-    chown(folder, Some(uid), Some(gid))?;
+    lchown(folder, Some(uid), Some(gid))?;
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let meta = entry.metadata()?;
         if meta.is_dir() {
             give(&entry.path(), uid, gid)?;
         } else if meta.is_file() && (meta.uid(), meta.gid()) != (uid, gid) {
-            chown(entry.path(), Some(uid), Some(gid))?;
+            // Not through a link: that user may have changed the entry since it was looked at.
+            lchown(entry.path(), Some(uid), Some(gid))?;
         }
     }
     Ok(())

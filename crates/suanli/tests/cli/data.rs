@@ -82,7 +82,7 @@ pub fn instance(state: State, reason: Option<Reason>) -> InstanceView {
         rate: rate("3.60"),
         price_version: "89abcdef01234567".into(),
         cost_so_far: money("0.421337"),
-        rules: vec!["after 2h without activity".into()],
+        rules: vec!["stops after 2h without activity".into()],
         notices: vec!["this host cannot limit memory".into()],
         on_start: Some("python3 train.py".into()),
         on_start_exit: None,
@@ -170,7 +170,7 @@ pub fn quote() -> QuoteView {
         held: money("1.80"),
         money_ends_at: Some("2026-03-02T14:00:00Z".parse().unwrap()),
         stop_note: "gives the cards back at once; the data stay".into(),
-        rules: vec!["after 2h without activity".into()],
+        rules: vec!["stops after 2h without activity".into()],
     }
 }
 
@@ -303,6 +303,11 @@ pub fn incidents() -> Incidents {
             detail: "stopping took longer than 1m".into(),
         }],
     }
+}
+
+pub fn closed_incident() -> IncidentView {
+    let [incident]: [IncidentView; 1] = incidents().incidents.try_into().unwrap();
+    IncidentView { closed_at: Some(at("10:45:00")), ..incident }
 }
 
 pub fn audit(differences: &[&str]) -> AuditReport {

@@ -30,6 +30,7 @@ fn a_login_is_saved_for_its_owner_alone_used_and_forgotten() {
     assert_eq!(other.asked("GET", "/whoami")[0].token, None);
     assert_eq!(server.bare(&["logout"]).output().unwrap().status.code(), Some(0));
     assert!(!file.exists());
+    assert_eq!(server.asked("POST", "/logout")[0].token.as_deref(), Some("Bearer fresh-token"));
     assert_eq!(server.bare(&["whoami"]).output().unwrap().status.code(), Some(5));
 }
 
@@ -59,4 +60,15 @@ fn a_password_comes_from_a_file_too() {
     let ran = Ran::of(server.bare(&["login", &server.url, "--user", "ann"]).output().unwrap());
     assert_eq!(ran.code, 3);
     assert!(ran.err.contains("--password-stdin"), "{ran:?}");
+}
+
+#[test]
+fn a_server_that_is_away_does_not_keep_anybody_signed_in() {
+    let server = Server::start();
+    log_in(&server, " correct horse \n", &[]);
+    server.plan().refuse = Some(("/logout", base::Error::new(base::Cause::Unavailable, "resting")));
+    let ran = Ran::of(server.bare(&["logout"]).output().unwrap());
+    assert_eq!(ran.code, 0);
+    assert!(ran.err.contains("could not be taken back") && ran.err.contains("resting"), "{ran:?}");
+    assert!(!server.here().join("config/suanli/login.toml").exists());
 }

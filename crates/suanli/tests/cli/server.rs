@@ -161,6 +161,7 @@ fn router(plan: Arc<Mutex<Plan>>) -> Router {
         .route("/healthz", get(|| async { ([(header::SERVER, "suanli/9.9.9")], "ok") }))
         .route("/readyz", get(|| async { "ok" }))
         .route("/v1/login", post(login))
+        .route("/v1/logout", post(|| async { StatusCode::NO_CONTENT }))
         .route("/v1/whoami", get(|| async { Json(data::me()) }))
         .route("/v1/offers", get(|| async { Json(data::offers()) }))
         .route("/v1/quotes", post(|| async { Json(data::quote()) }))
@@ -189,6 +190,7 @@ fn router(plan: Arc<Mutex<Plan>>) -> Router {
         .route("/v1/accounts/{id}/topups", post(|| async { (StatusCode::CREATED, Json(data::topped_up())) }))
         .route("/v1/nodes", get(|| async { Json(data::nodes()) }))
         .route("/v1/incidents", get(|| async { Json(data::incidents()) }))
+        .route("/v1/incidents/{id}/close", post(|| async { Json(data::closed_incident()) }))
         .route(
             "/v1/audit",
             get(|Shared(plan): Plans| async move { Json(data::audit(&plan.lock().unwrap().differences)) }),

@@ -95,6 +95,17 @@ fn incident_ls() {
 }
 
 #[test]
+fn incident_close() {
+    let server = Server::start();
+    let id = data::closed_incident().id.to_string();
+    let ran = server.run(&["incident", "close", &id, "--note", "the fan was broken"]);
+    insta::assert_snapshot!(ran.out);
+    let asked = server.asked("POST", &format!("/v1/incidents/{id}/close"));
+    assert_eq!((ran.code, asked.len()), (0, 1), "{ran:?}");
+    assert_eq!(asked[0].body, serde_json::json!({ "note": "the fan was broken" }));
+}
+
+#[test]
 fn audit() {
     insta::assert_snapshot!(shown(&["audit"]));
 }

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Limits, PARENT, Usage, keyed, number, set};
 
-const CONTROLLERS: [(&str, &str); 3] =
-    [("cpu", "CPU use"), ("memory", "memory"), ("pids", "the number of processes")];
+const CONTROLLERS: [(&str, &str); 3] = [("cpu", "CPU use"), ("memory", "memory"), ("pids", "the number of processes")];
 
 /// The unified hierarchy with the parent group of all instances.
 #[derive(Clone, Debug)]

@@ -70,13 +70,14 @@ async fn make(
     user: &str,
     hash: &str,
 ) -> Outcome<(Account, bool)> {
-    if let Some(key) = &key {
-        if let Some(id) = idempotency::earlier(tx, key).await? {
-            let found = accounts::get(tx, &id.parse()?).await?;
-            return Ok((found.ok_or_else(|| Error::not_found("the account"))?, false));
-        }
+    if let Some(before) = earlier(tx, key.as_ref()).await? {
+        return Ok((before, false));
     }
     if !accounts::insert(tx, &account).await? {
+        // The same request at the same moment may be the one that took the name.
+        if let Some(before) = earlier(tx, key.as_ref()).await? {
+            return Ok((before, false));
+        }
         let what = format!("there is an account named `{}`", account.name.escape_debug());
         return Err(Error::new(Cause::AlreadyExists, what).hint("choose another name").into());
     }
@@ -92,4 +93,15 @@ async fn make(
         idempotency::remember(tx, key, account.id.as_str(), now).await?;
     }
     Ok((account, is_new))
+}
+
+/// The account of the same request done before.
+async fn earlier(tx: &mut Tx<'_>, key: Option<&idempotency::Key>) -> Outcome<Option<Account>> {
+    let Some(key) = key else {
+        return Ok(None);
+    };
+    match idempotency::earlier(tx, key).await? {
+        Some(id) => accounts::get(tx, &id.parse()?).await,
+        None => Ok(None),
+    }
 }

@@ -2,7 +2,7 @@
 
 use api::account::{TopUp, ToppedUp};
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use base::{AccountId, Cause, Error, Money, PostingId};
 use billing::ledger::Posting;
@@ -13,19 +13,23 @@ use store::{Outcome, Tx, accounts, events, postings};
 
 use crate::auth::Operator;
 use crate::error::ApiResult;
-use crate::extract::{Body, Repeat};
+use crate::extract::{Body, Reference, Repeat};
 use crate::resolve;
 use crate::state::App;
+
+/// Most that one top-up adds. More is a slip of the hand, and would bring the
+/// sums over all accounts near the end of what can be counted.
+const MOST: Money = Money::from_micros(1_000_000_000_000_000);
 
 /// Enters money that a customer paid outside (operator).
 #[utoipa::path(post, path = "/v1/accounts/{id}/topups", operation_id = "top_up", tag = "accounts", request_body = TopUp,
     params(("id" = String, Path, description = "id or name of the account"),
         ("Idempotency-Key" = Option<String>, Header, description = "repeats of the same request post once")),
-    responses((status = 201, body = ToppedUp), (status = 403, body = api::problem::Problem), (status = 404, body = api::problem::Problem), (status = 422, body = api::problem::Problem)))]
+    responses((status = 201, body = ToppedUp), (status = 403, body = api::problem::Problem), (status = 404, body = api::problem::Problem), (status = 409, body = api::problem::Problem), (status = 422, body = api::problem::Problem)))]
 pub async fn top_up(
     State(app): State<App>,
     Operator(caller): Operator,
-    Path(id): Path<String>,
+    Reference(id): Reference,
     repeat: Repeat,
     Body(request): Body<TopUp>,
 ) -> ApiResult<(StatusCode, Json<ToppedUp>)> {
@@ -37,6 +41,11 @@ pub async fn top_up(
     if !amount.is_positive() {
         return Err(Error::new(Cause::InvalidAmount, format!("a top-up of {amount} adds nothing"))
             .hint("the amount must be more than zero; corrections are postings of their own")
+            .into());
+    }
+    if amount > MOST {
+        return Err(Error::new(Cause::InvalidAmount, format!("{amount} is more than one top-up may be"))
+            .hint(format!("add at most {MOST} at once"))
             .into());
     }
     let key = repeat.key(&caller, &format!("POST /v1/accounts/{}/topups", account.id), &request)?;
@@ -66,6 +75,9 @@ async fn post(
     let posting = match before {
         Some(id) => id.parse::<PostingId>()?,
         None => {
+            let row = accounts::get(tx, &account).await?.ok_or_else(|| Error::not_found("the account"))?;
+            // A balance that cannot be counted any more must be refused before it is written.
+            row.balance.plus(amount)?;
             let cause = format!("top-up:{:032x}", tx.random());
             let posting = Posting::top_up(account.clone(), "manual", amount, cause, now)?;
             let id = postings::post(tx, &posting, &account, note.as_deref()).await?;

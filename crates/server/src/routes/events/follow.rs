@@ -7,12 +7,15 @@ use api::event::EventQuery;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};
+use base::{Cause, Error};
 use futures_util::stream::{self, Stream};
+use futures_util::{FutureExt, StreamExt};
 use store::events::{after, last};
 
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::Params;
+use crate::observed::Open;
 use crate::state::App;
 use crate::views;
 
@@ -25,21 +28,28 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
 /// Follows what happens to everything the caller may see, as server-sent events.
 /// It begins after `after` or `Last-Event-ID`, or with what happens from now on.
 #[utoipa::path(get, path = "/v1/events", operation_id = "events", tag = "events", params(EventQuery),
-    responses((status = 200, description = "server-sent events: `id` is the position, `data` an EventView", content_type = "text/event-stream", body = String)))]
+    responses((status = 200, description = "server-sent events: `id` is the position, `data` an EventView", content_type = "text/event-stream", body = String), (status = 422, body = api::problem::Problem)))]
 pub async fn events(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
     Params(query): Params<EventQuery>,
 ) -> ApiResult<Sse<impl Stream<Item = Result<Event, Infallible>>>> {
-    let resumed = headers.get("last-event-id").and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
-    let from = match resumed.or(query.after) {
+    let resumed = headers.get("last-event-id").map(|v| v.to_str().ok().and_then(|v| v.parse().ok()));
+    if resumed == Some(None) {
+        // To begin from now on instead would lose what happened meanwhile.
+        return Err(Error::new(Cause::InvalidRequest, "the header Last-Event-ID is not a position of this stream")
+            .hint("send the `id` of the last event that was read, or leave it out")
+            .into());
+    }
+    let from = match resumed.flatten().or(query.after) {
         Some(after) => after,
         None => {
             let mut db = app.store.read().await?;
             last(&mut db).await?
         }
     };
+    let counted = app.observed.opened(Open::Readers);
     let audience = caller.audience();
     let written = app.store.watch();
     let start = (app, audience, query.subject, from, written, Vec::new().into_iter());
@@ -54,10 +64,12 @@ pub async fn events(
                 return Some((Ok(wire), (app, audience, subject, from, written, ready)));
             }
             written.mark_unchanged();
-            let found: base::Result<_> = match app.store.read().await {
-                Ok(mut db) => after(&mut db, &audience, subject.as_deref(), from, BATCH).await.map_err(Into::into),
-                Err(error) => Err(error),
-            };
+            let (of, about) = (audience.clone(), subject.clone());
+            // As of one moment: what is read account by account at different ones could pass over an event between.
+            let found = app
+                .store
+                .snapshot(move |db| async move { after(db, &of, about.as_deref(), from, BATCH).await }.boxed())
+                .await;
             match found {
                 Ok(found) if !found.is_empty() => ready = found.into_iter(),
                 Ok(_) => {
@@ -70,6 +82,10 @@ pub async fn events(
                 }
             }
         }
+    });
+    // Moved into the stream, so that it ends with it.
+    let events = events.inspect(move |_| {
+        let _ = &counted;
     });
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(Duration::from_secs(15))))
 }

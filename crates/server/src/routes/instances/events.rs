@@ -3,14 +3,14 @@
 use api::Page;
 use api::event::EventView;
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use serde::Deserialize;
 use store::events::after;
 use utoipa::IntoParams;
 
 use crate::auth::Caller;
 use crate::error::ApiResult;
-use crate::extract::Params;
+use crate::extract::{Params, Reference};
 use crate::state::App;
 use crate::{resolve, views};
 
@@ -34,7 +34,7 @@ pub struct After {
 pub async fn instance_events(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Reference(id): Reference,
     Params(query): Params<After>,
 ) -> ApiResult<Json<Page<EventView>>> {
     let mut db = app.store.read().await?;

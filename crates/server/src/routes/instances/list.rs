@@ -15,7 +15,7 @@ use crate::{resolve, views};
 
 /// The caller's instances, newest first.
 #[utoipa::path(get, path = "/v1/instances", operation_id = "instances", tag = "instances", params(InstanceQuery),
-    responses((status = 200, body = Page<InstanceView>), (status = 422, body = api::problem::Problem)))]
+    responses((status = 200, body = Page<InstanceView>), (status = 404, body = api::problem::Problem), (status = 422, body = api::problem::Problem)))]
 pub async fn instances(
     State(app): State<App>,
     caller: Caller,

@@ -2,16 +2,16 @@
 
 use api::instance::InstanceView;
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use base::Error;
-use domain::instance::State as Life;
 use futures_util::FutureExt;
 use store::{instances, intents};
 
 use super::stop::reason;
 use crate::auth::Caller;
 use crate::error::ApiResult;
+use crate::extract::Reference;
 use crate::state::App;
 use crate::{resolve, views};
 
@@ -22,14 +22,14 @@ use crate::{resolve, views};
 pub async fn release(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Reference(id): Reference,
 ) -> ApiResult<(StatusCode, Json<InstanceView>)> {
     let found = {
         let mut db = app.store.read().await?;
         resolve::instance(&mut db, &caller, &id).await?
     };
     let (now, id) = (app.now(), found.id.clone());
-    let reason = reason(&caller, Life::Stopped, "released");
+    let reason = reason(&caller, "released", None);
     app.store
         .write(move |tx| {
             let (id, reason) = (id.clone(), reason.clone());

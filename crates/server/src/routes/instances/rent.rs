@@ -7,6 +7,8 @@ use axum::http::StatusCode;
 use base::{Error, InstanceId, Slug};
 use domain::instance::{Desired, State as Life};
 use futures_util::FutureExt;
+use store::accounts::Account;
+use store::idempotency::Key;
 use store::instances::{self, Instance};
 use store::intents::{self, Rented};
 
@@ -20,7 +22,7 @@ use crate::{resolve, views};
 /// Rents: the price is frozen, its first hour is held, and the instance is on its way.
 #[utoipa::path(post, path = "/v1/instances", operation_id = "rent", tag = "instances", request_body = RentRequest,
     params(("Idempotency-Key" = Option<String>, Header, description = "repeats of the same request give the same instance")),
-    responses((status = 202, body = InstanceView), (status = 409, body = api::problem::Problem), (status = 422, body = api::problem::Problem)))]
+    responses((status = 202, body = InstanceView), (status = 404, body = api::problem::Problem), (status = 409, body = api::problem::Problem), (status = 422, body = api::problem::Problem)))]
 pub async fn rent(
     State(app): State<App>,
     caller: Caller,
@@ -35,17 +37,35 @@ pub async fn rent(
     if let Some(id) = earlier(&app, key.as_ref()).await? {
         return view(&app, &id).await;
     }
+    match new(&app, &caller, &account, request, key.clone()).await {
+        Ok(made) => view(&app, &made).await,
+        // The same request at the same moment may have taken what this one was refused.
+        Err(refusal) => match earlier(&app, key.as_ref()).await? {
+            Some(id) => view(&app, &id).await,
+            None => Err(refusal),
+        },
+    }
+}
+
+async fn new(
+    app: &App,
+    caller: &Caller,
+    account: &Account,
+    request: RentRequest,
+    key: Option<Key>,
+) -> ApiResult<InstanceId> {
     let now = app.now();
-    let wish = wish(&app, &request, &account.time_zone, now).await?;
+    let wish = wish(app, &request, &account.time_zone, now).await?;
     let hold = wish.quote.hold;
+    let (account, caller) = (account.id.clone(), caller.user.id.clone());
     let made = app
         .store
         .write(move |tx| {
-            let (key, account, caller) = (key.clone(), account.id.clone(), caller.user.id.clone());
+            let (key, account, caller) = (key.clone(), account.clone(), caller.clone());
             let (request, wish) = (request.clone(), wish.clone());
             async move {
                 let id = InstanceId::new(now, tx.random());
-                let new = new(id, Slug::new(tx.random()), account, caller, request, wish, now);
+                let new = instance(id, Slug::new(tx.random()), account, caller, request, wish, now);
                 match intents::rent(tx, &new, hold, key.as_ref(), now).await? {
                     Rented::New => Ok(new.id),
                     Rented::Before(id) => Ok(id.parse()?),
@@ -54,16 +74,17 @@ pub async fn rent(
             .boxed()
         })
         .await?;
-    view(&app, &made).await
+    Ok(made)
 }
 
-async fn earlier(app: &App, key: Option<&store::idempotency::Key>) -> ApiResult<Option<InstanceId>> {
-    let Some(key) = key.cloned() else {
+/// The instance of the same request done before. A repeat is answered before
+/// anything is checked again: stock may be gone meanwhile.
+async fn earlier(app: &App, key: Option<&Key>) -> ApiResult<Option<InstanceId>> {
+    let Some(key) = key else {
         return Ok(None);
     };
-    // A repeat is answered before anything is checked again: stock may be gone meanwhile.
     let mut db = app.store.read().await?;
-    let id = store::idempotency::earlier(&mut db, &key).await?;
+    let id = store::idempotency::earlier(&mut db, key).await?;
     Ok(id.map(|id| id.parse()).transpose()?)
 }
 
@@ -73,7 +94,7 @@ async fn view(app: &App, id: &InstanceId) -> ApiResult<(StatusCode, Json<Instanc
     Ok((StatusCode::ACCEPTED, Json(views::instance(app, &mut db, made).await?)))
 }
 
-fn new(
+fn instance(
     id: InstanceId,
     slug: Slug,
     account: base::AccountId,

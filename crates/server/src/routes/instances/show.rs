@@ -2,10 +2,11 @@
 
 use api::instance::InstanceView;
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 
 use crate::auth::Caller;
 use crate::error::ApiResult;
+use crate::extract::Reference;
 use crate::state::App;
 use crate::{resolve, views};
 
@@ -13,7 +14,11 @@ use crate::{resolve, views};
 #[utoipa::path(get, path = "/v1/instances/{id}", operation_id = "instance", tag = "instances",
     params(("id" = String, Path, description = "id, slug or name")),
     responses((status = 200, body = InstanceView), (status = 404, body = api::problem::Problem)))]
-pub async fn instance(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> ApiResult<Json<InstanceView>> {
+pub async fn instance(
+    State(app): State<App>,
+    caller: Caller,
+    Reference(id): Reference,
+) -> ApiResult<Json<InstanceView>> {
     let mut db = app.store.read().await?;
     let found = resolve::instance(&mut db, &caller, &id).await?;
     Ok(Json(views::instance(&app, &mut db, found).await?))

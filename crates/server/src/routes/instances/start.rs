@@ -2,7 +2,7 @@
 
 use api::instance::{InstanceView, StartRequest};
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use base::{Cause, Error};
 use billing::{QuoteRequest, quote};
@@ -13,7 +13,7 @@ use store::intents::{self, Restart};
 
 use crate::auth::Caller;
 use crate::error::ApiResult;
-use crate::extract::Body;
+use crate::extract::{Body, Reference};
 use crate::rent::{check_stock, model};
 use crate::state::App;
 use crate::{resolve, views};
@@ -25,7 +25,7 @@ use crate::{resolve, views};
 pub async fn start(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Reference(id): Reference,
     Body(request): Body<StartRequest>,
 ) -> ApiResult<(StatusCode, Json<InstanceView>)> {
     let found = {
@@ -33,6 +33,11 @@ pub async fn start(
         resolve::instance(&mut db, &caller, &id).await?
     };
     may_ask(found.state, found.desired, Desired::Running)?;
+    if found.desired == Desired::Released {
+        return Err(Error::new(Cause::WrongState, "the instance is being released, so it cannot be started")
+            .hint("rent another one")
+            .into());
+    }
     let (id, restart, now) = (found.id.clone(), restart(&app, found, &request).await?, app.now());
     app.store
         .write({

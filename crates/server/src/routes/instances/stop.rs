@@ -2,16 +2,17 @@
 
 use api::instance::InstanceView;
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use base::{Cause, Error};
-use domain::instance::State as Life;
+use domain::instance::{Desired, State as Life};
 use futures_util::FutureExt;
 use store::instances::{self, Reason};
 use store::intents;
 
 use crate::auth::Caller;
 use crate::error::ApiResult;
+use crate::extract::Reference;
 use crate::state::App;
 use crate::{resolve, views};
 
@@ -22,14 +23,20 @@ use crate::{resolve, views};
 pub async fn stop(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Reference(id): Reference,
 ) -> ApiResult<(StatusCode, Json<InstanceView>)> {
     let found = {
         let mut db = app.store.read().await?;
         resolve::instance(&mut db, &caller, &id).await?
     };
     let (now, id) = (app.now(), found.id.clone());
-    let reason = reason(&caller, Life::Stopped, "stopped");
+    // The store's guard refuses too, but by the state alone: what was asked for before says more.
+    if found.desired != Desired::Running && !found.state.is_at_rest() {
+        return Err(Error::new(Cause::WrongState, format!("the instance is being {} already", found.desired.as_str()))
+            .hint("`suanli show` tells when that is done")
+            .into());
+    }
+    let reason = reason(&caller, "stopped", Some("its data are kept; `suanli start` starts it again"));
     app.store
         .write(move |tx| {
             let (id, reason) = (id.clone(), reason.clone());
@@ -42,8 +49,8 @@ pub async fn stop(
 }
 
 /// The reason that a person gives by asking.
-pub(super) fn reason(caller: &Caller, rest: Life, done: &str) -> Reason {
+pub(super) fn reason(caller: &Caller, done: &str, hint: Option<&str>) -> Reason {
     let cause = if caller.user.operator { Cause::ByOperator } else { Cause::ByRenter };
-    let hint = (rest == Life::Stopped).then(|| "its data are kept; `suanli start` starts it again".into());
-    Reason { rest, cause, message: format!("{done} by {}", caller.user.name), hint }
+    let message = format!("{done} by {}", caller.user.name);
+    Reason { rest: Life::Stopped, cause, message, hint: hint.map(str::to_owned) }
 }

@@ -2,13 +2,14 @@
 
 use api::instance::{DeviceUsage, UsageView};
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use base::{Cause, Error};
 use domain::instance::State as Life;
 use store::allocations;
 
 use crate::auth::Caller;
 use crate::error::ApiResult;
+use crate::extract::Reference;
 use crate::state::App;
 use crate::{resolve, views};
 
@@ -16,7 +17,7 @@ use crate::{resolve, views};
 #[utoipa::path(get, path = "/v1/instances/{id}/usage", operation_id = "usage", tag = "instances",
     params(("id" = String, Path, description = "id, slug or name")),
     responses((status = 200, body = UsageView), (status = 404, body = api::problem::Problem), (status = 409, body = api::problem::Problem), (status = 503, body = api::problem::Problem)))]
-pub async fn usage(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> ApiResult<Json<UsageView>> {
+pub async fn usage(State(app): State<App>, caller: Caller, Reference(id): Reference) -> ApiResult<Json<UsageView>> {
     let (i, devices) = {
         let mut db = app.store.read().await?;
         let i = resolve::instance(&mut db, &caller, &id).await?;

@@ -2,14 +2,15 @@
 
 use api::instance::{Reason, Why};
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use base::Cause;
-use domain::instance::State as Life;
+use domain::instance::{Desired, State as Life};
 use store::accounts;
 use store::instances::Instance;
 
 use crate::auth::Caller;
 use crate::error::ApiResult;
+use crate::extract::Reference;
 use crate::rent::sentences;
 use crate::state::App;
 use crate::{accounts as money, resolve};
@@ -18,21 +19,27 @@ use crate::{accounts as money, resolve};
 #[utoipa::path(get, path = "/v1/instances/{id}/why", operation_id = "why", tag = "instances",
     params(("id" = String, Path, description = "id, slug or name")),
     responses((status = 200, body = Why), (status = 404, body = api::problem::Problem)))]
-pub async fn why(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> ApiResult<Json<Why>> {
+pub async fn why(State(app): State<App>, caller: Caller, Reference(id): Reference) -> ApiResult<Json<Why>> {
     let mut db = app.store.read().await?;
     let i = resolve::instance(&mut db, &caller, &id).await?;
     let mut next = Vec::new();
     if let Some(deadline) = i.deadline_at {
         next.push(format!("if it has not left this state by {deadline}, the operator is called"));
     }
-    if i.state == Life::Running {
-        if let Some(account) = accounts::get(&mut db, &i.account).await? {
-            next.extend(sentences(&i.rules, &account.time_zone, &account.currency));
-            if let Some(ends) = money::balance(&app, &mut db, &account).await?.money_ends_at {
-                next.push(format!(
-                    "the account's money ends at {ends} if everything goes on; then it is stopped and its data kept"
-                ));
-            }
+    match i.desired {
+        Desired::Stopped if !i.state.is_at_rest() => next.push("it comes to rest; its data are kept".into()),
+        Desired::Released if i.state != Life::Released => next.push("it is removed with its data".into()),
+        _ => {}
+    }
+    if i.state == Life::Running
+        && i.desired == Desired::Running
+        && let Some(account) = accounts::get(&mut db, &i.account).await?
+    {
+        next.extend(sentences(&i.rules, &account.time_zone, &account.currency));
+        if let Some(ends) = money::balance(&app, &mut db, &account).await?.money_ends_at {
+            next.push(format!(
+                "the account's money ends at {ends} if everything goes on; then it is stopped and its data kept"
+            ));
         }
     }
     Ok(Json(Why {

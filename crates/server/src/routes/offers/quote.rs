@@ -14,7 +14,7 @@ use crate::{accounts, resolve};
 
 /// What a rent request would cost; nothing is rented.
 #[utoipa::path(post, path = "/v1/quotes", operation_id = "quote", tag = "offers", request_body = RentRequest,
-    responses((status = 200, body = QuoteView), (status = 409, body = api::problem::Problem), (status = 422, body = api::problem::Problem)))]
+    responses((status = 200, body = QuoteView), (status = 404, body = api::problem::Problem), (status = 409, body = api::problem::Problem), (status = 422, body = api::problem::Problem)))]
 pub async fn quote(
     State(app): State<App>,
     caller: Caller,

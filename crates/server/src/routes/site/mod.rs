@@ -1,6 +1,7 @@
-//! The site itself: health, books, incidents.
+//! The site itself: health, books, backups.
 
 pub mod audit;
+pub mod backup;
 pub mod health;
-pub mod incidents;
 pub mod metrics;
+pub mod recovery;

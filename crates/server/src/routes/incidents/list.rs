@@ -1,13 +1,14 @@
 //! `GET /v1/incidents`
 
-use api::operator::{IncidentView, Incidents};
+use api::operator::Incidents;
 use axum::Json;
 use axum::extract::State;
-use store::incidents::{self, Incident};
+use store::incidents;
 
 use crate::auth::Operator;
 use crate::error::ApiResult;
 use crate::state::App;
+use crate::views;
 
 /// Newest incidents that are listed.
 const MOST: i64 = 200;
@@ -17,16 +18,6 @@ const MOST: i64 = 200;
     responses((status = 200, body = Incidents), (status = 403, body = api::problem::Problem)))]
 pub async fn incidents(State(app): State<App>, _: Operator) -> ApiResult<Json<Incidents>> {
     let mut db = app.store.read().await?;
-    let view = |i: Incident| IncidentView {
-        id: i.id,
-        kind: i.kind,
-        subject: i.subject,
-        opened_at: i.opened_at,
-        closed_at: i.closed_at,
-        owner: i.owner,
-        action: i.action,
-        detail: i.detail,
-    };
-    let incidents = incidents::list(&mut db, MOST).await?.into_iter().map(view).collect();
+    let incidents = incidents::list(&mut db, MOST).await?.into_iter().map(views::incident).collect();
     Ok(Json(Incidents { incidents }))
 }

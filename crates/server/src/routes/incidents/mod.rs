@@ -1,0 +1,4 @@
+//! What somebody has to look at.
+
+pub mod close;
+pub mod list;
