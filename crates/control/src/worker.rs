@@ -6,6 +6,7 @@ use base::{Result, Span};
 use engine::Engine;
 use futures_util::FutureExt;
 use store::lease::{self, Kind, Lease};
+use store::settlement;
 use tokio::task::JoinSet;
 
 use crate::{Clock, Control, account, instance, segment};
@@ -79,24 +80,26 @@ async fn round<C: Clock, E: Engine>(control: &Control<C, E>, kind: Kind, running
 }
 
 /// Settling touches nothing outside the database, so many segments share one
-/// transaction. `None`: one of them cannot be settled, and they have to be stepped
-/// one by one so that it does not hold the others.
+/// transaction, and one follows the other while there is a full one. `None`: one
+/// segment cannot be settled, and they have to be stepped one by one so that it
+/// does not hold the others.
 async fn settle<C: Clock, E: Engine>(control: &Control<C, E>) -> Option<usize> {
-    let began = Instant::now();
-    match segment::settle_due(control).await {
-        Ok(settled) => {
-            for _ in 0..settled {
-                control.metrics.step(
-                    Kind::Segments.as_str(),
-                    "settle",
-                    began.elapsed() / u32::try_from(settled).unwrap_or(1),
-                );
+    let mut all = 0;
+    loop {
+        let began = Instant::now();
+        match segment::settle_due(control).await {
+            Ok(settled) => {
+                let each = began.elapsed() / u32::try_from(settled.max(1)).unwrap_or(u32::MAX);
+                (0..settled).for_each(|_| control.metrics.step(Kind::Segments.as_str(), "settle", each));
+                all += settled;
+                if settled < settlement::MOST {
+                    return Some(all);
+                }
             }
-            Some(settled)
-        }
-        Err(error) => {
-            tracing::warn!(%error, "segments are settled one by one");
-            None
+            Err(error) => {
+                tracing::warn!(%error, "segments are settled one by one");
+                return None;
+            }
         }
     }
 }

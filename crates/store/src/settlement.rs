@@ -15,7 +15,7 @@ use crate::segments::{self, Segment};
 use crate::{Dialect, Outcome, Tx, lease};
 
 /// Most segments of one transaction: others of the same moment wait behind it on SQLite.
-pub const MOST: i64 = 256;
+pub const MOST: usize = 256;
 
 /// A segment that waits to be settled.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +59,12 @@ pub async fn waiting(tx: &mut Tx<'_>, now: Timestamp) -> Outcome<Vec<Waiting>> {
         Dialect::Postgres => sql!("FOR UPDATE OF s SKIP LOCKED"),
     };
     let clock = lease::lease_now(tx, now).await?;
-    let rows = sqlx::query(sql).bind(now.micros()).bind(clock.micros()).bind(MOST).fetch_all(&mut **tx).await?;
+    let rows = sqlx::query(sql)
+        .bind(now.micros())
+        .bind(clock.micros())
+        .bind(i64::try_from(MOST).unwrap_or(i64::MAX))
+        .fetch_all(&mut **tx)
+        .await?;
     rows.iter()
         .map(|row| Ok(Waiting { segment: segments::segment(row)?, proven_until: time(row, "proven_until")? }))
         .collect()
@@ -171,7 +176,7 @@ async fn write_segments(tx: &mut Tx<'_>, settled: &[Settled]) -> Outcome<()> {
 
 /// Long statements are kept prepared only at the one length that comes again and again.
 fn is_usual(rows: usize) -> bool {
-    i64::try_from(rows) == Ok(MOST)
+    rows == MOST
 }
 
 /// A place for a value. SQLite looks numbered ones up in a list, which would cost

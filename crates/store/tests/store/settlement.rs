@@ -63,8 +63,8 @@ async fn what_is_due_and_free_waits_longest_first(db: &Db) {
 
 async fn no_more_than_a_transaction_takes(db: &Db) {
     let site = site(&db.store, 1, "10").await;
-    closed(&db.store, &site, settlement::MOST + 2).await;
-    assert_eq!(waiting(&db.store, at(10_000)).await.len(), usize::try_from(settlement::MOST).unwrap());
+    closed(&db.store, &site, i64::try_from(settlement::MOST).unwrap() + 2).await;
+    assert_eq!(waiting(&db.store, at(10_000)).await.len(), settlement::MOST);
 }
 
 async fn charges_reach_ledger_balances_and_segments(db: &Db) {

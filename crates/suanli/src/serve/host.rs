@@ -28,6 +28,16 @@ pub fn agent_state(data: &Path) -> PathBuf {
     Path::new("/var/lib/suanli/agents").join(name.trim_matches('-'))
 }
 
+/// Users and addresses of the instances of one agent, from where it keeps them: two
+/// agents of one machine that shared a user would end each other's programs.
+pub fn own_ranges(state: &Path) -> (u32, String) {
+    let fnv = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(16_777_619);
+    let place = state.as_os_str().as_encoded_bytes().iter().fold(2_166_136_261, fnv);
+    let place = (place >> 16) ^ (place & 0xffff);
+    let subnet = format!("10.{}.{}.0/20", 224 + place / 16 % 16, place % 16 * 16);
+    (600_000 + place % 4_096 * 65_536, subnet)
+}
+
 /// The first folder on the way to `path` that `uid` cannot pass through.
 pub fn closed_to(path: &Path, uid: u32, gid: u32) -> Option<PathBuf> {
     let folders: Vec<_> = path.ancestors().skip(1).collect();
@@ -46,4 +56,18 @@ pub fn closed_to(path: &Path, uid: u32, gid: u32) -> Option<PathBuf> {
         pass == 0
     };
     folders.iter().rev().find(closed).map(|folder| folder.to_path_buf())
+}
+
+#[cfg(test)]
+mod ranges {
+    use super::*;
+
+    #[test]
+    fn agents_of_one_machine_have_ranges_of_their_own() {
+        let (a, b) =
+            (own_ranges(Path::new("/var/lib/suanli/agents/a")), own_ranges(Path::new("/var/lib/suanli/agents/b")));
+        assert_eq!(a, own_ranges(Path::new("/var/lib/suanli/agents/a")), "the same after a restart");
+        assert!(a.0.abs_diff(b.0) >= 65_536, "{a:?} {b:?}");
+        assert_ne!(a.1, b.1);
+    }
 }

@@ -135,6 +135,7 @@ fn command(serve: &Serve, data: &Path, socket: &Path) -> Result<Command> {
         Command::new(&me)
     };
     let state = serve.agent_state.clone().unwrap_or_else(|| default_state(data, root || sudo));
+    let (first_user, subnet) = host::own_ranges(&state);
     // What instances run beside must not know what opens the database.
     command.env_remove(super::secret_key::KEYS);
     command.arg("agent").arg("--socket").arg(socket).arg("--state").arg(state);
@@ -156,12 +157,8 @@ fn command(serve: &Serve, data: &Path, socket: &Path) -> Result<Command> {
         command.arg("--nvml-lib").arg(lib);
     }
     command.arg("--network").arg(&serve.network);
-    if let Some(first) = serve.first_user {
-        command.arg("--first-user").arg(first.to_string());
-    }
-    if let Some(subnet) = &serve.subnet {
-        command.arg("--subnet").arg(subnet);
-    }
+    command.arg("--first-user").arg(serve.first_user.unwrap_or(first_user).to_string());
+    command.arg("--subnet").arg(serve.subnet.clone().unwrap_or(subnet));
     for network in &serve.block {
         command.arg("--block").arg(network);
     }
