@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # bench.sh [CASE…]: measures the release build and keeps the figures in
 # bench/results.jsonl, one JSON object a line (bench/README.md says what they
-# mean). The cases are rent, offers, memory and settle; all of them if none is named.
+# mean). The cases are rent, offers, memory, settle and backup; all of them if none is named.
 set -euo pipefail
 # shellcheck source=scripts/env.sh
 source "$(dirname "$0")/env.sh"

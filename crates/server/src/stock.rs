@@ -16,6 +16,10 @@ use crate::state::App;
 /// How old counted stock may be.
 const FRESH: Span = Span::from_millis(250);
 
+/// How old it may be for those who ask while it is counted again: waiting for that
+/// would make every question of this moment as slow as the count of a large fleet.
+const LATELY: Span = Span::from_secs(1);
+
 /// Different filters that are remembered.
 const MOST_ANSWERS: usize = 256;
 
@@ -38,13 +42,19 @@ impl StockCache {
         *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
+    fn lately(&self, now: Timestamp) -> Option<std::sync::Arc<Offers>> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.as_ref().filter(|k| now.since(k.counted_at) < LATELY).map(|k| k.offers.clone())
+    }
+
     fn fresh<T>(&self, now: Timestamp, read: impl FnOnce(&mut Kept) -> T) -> Option<T> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.as_mut().filter(|k| now.since(k.counted_at) < FRESH).map(read)
     }
 }
 
-/// All offers, counted at most [`FRESH`] ago.
+/// All offers, counted at most [`FRESH`] ago; up to [`LATELY`] while they are
+/// being counted.
 ///
 /// # Errors
 /// The database's.
@@ -52,7 +62,13 @@ pub async fn offers(app: &App) -> Result<std::sync::Arc<Offers>> {
     if let Some(offers) = app.stock.fresh(app.now(), |k| k.offers.clone()) {
         return Ok(offers);
     }
-    let _one = app.stock.counting.lock().await;
+    let _one = match app.stock.counting.try_lock() {
+        Ok(one) => one,
+        Err(_) => match app.stock.lately(app.now()) {
+            Some(offers) => return Ok(offers),
+            None => app.stock.counting.lock().await,
+        },
+    };
     if let Some(offers) = app.stock.fresh(app.now(), |k| k.offers.clone()) {
         return Ok(offers);
     }
@@ -155,4 +171,24 @@ fn filter(app: &App, all: &Offers, query: &OfferQuery) -> Result<Offers> {
     };
     let offers = all.offers.iter().filter(fits).cloned().collect();
     Ok(Offers { offers, ..all.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_counted_lately_serves_those_who_ask_during_a_count() {
+        let cache = StockCache::default();
+        let at = |millis| Timestamp::EPOCH.after(Span::from_millis(millis));
+        assert!(cache.lately(at(0)).is_none(), "nothing was counted yet");
+        let counted_at = at(0);
+        let offers = Offers { currency: "CNY".into(), price_version: "v1".into(), counted_at, offers: vec![] };
+        let kept = Kept { counted_at, offers: std::sync::Arc::new(offers), answers: BTreeMap::new() };
+        *cache.kept.lock().unwrap() = Some(kept);
+        assert!(cache.fresh(at(249), |_| ()).is_some() && cache.fresh(at(250), |_| ()).is_none());
+        assert!(cache.lately(at(999)).is_some() && cache.lately(at(1_000)).is_none());
+        cache.forget();
+        assert!(cache.lately(at(1)).is_none(), "a new price book shows at once");
+    }
 }
