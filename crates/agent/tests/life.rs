@@ -181,6 +181,29 @@ async fn a_newer_generation_takes_over_what_the_older_one_left() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_stop_that_overtakes_its_creation_wins() {
+    let node = Node::new("rtx4090x8").await;
+    let card = node.engine.info().await.unwrap().devices[0].uuid.clone();
+
+    // Nothing is known of the instance yet; of another an older generation is.
+    let first = spec(std::slice::from_ref(&card));
+    node.stop(&first.instance).await;
+    assert_eq!(node.engine.create(&first).await.unwrap_err().cause(), Cause::StaleGeneration);
+    let second = next(&first);
+    node.engine.create(&second).await.unwrap();
+    node.stop(&second.instance).await;
+    let third = next(&second);
+    node.stop(&third.instance).await;
+    assert_eq!(node.engine.create(&third).await.unwrap_err().cause(), Cause::StaleGeneration);
+
+    // The card is free, and the instance can go on.
+    assert!(node.engine.list().await.unwrap().iter().all(|a| a.devices.is_empty()));
+    let fourth = next(&third);
+    node.engine.create(&fourth).await.unwrap();
+    node.engine.delete(&fourth.instance).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_is_named_and_leaves_nothing() {
     let mut node = Node::prepared("rtx4090x8");
     let mount = node.path().join("small");

@@ -20,17 +20,23 @@ const KILL_ROUNDS: u32 = 500;
 
 impl Sandbox {
     pub(super) async fn stop_now(&self, reference: &InstanceRef, grace: Span) -> Result<Stopped> {
-        // Stopping what is not there has the wished-for result.
+        // Stopping what is not there has the wished-for result, and must keep it: its
+        // creation may still be under way.
         let Ok(instance) = self.known(&reference.id) else {
+            self.0.tombs.note(&reference.id, reference.generation)?;
             return Ok(Stopped { at: self.now() });
         };
         let _op = instance.op.lock().await;
         let Some(mut meta) = instance.meta() else {
+            self.0.tombs.note(&reference.id, reference.generation)?;
             return Ok(Stopped { at: self.now() });
         };
         let known = meta.spec.instance.generation;
         if known > reference.generation {
             return Err(stale(known, reference.generation));
+        }
+        if known < reference.generation {
+            self.0.tombs.note(&reference.id, reference.generation)?;
         }
         if meta.phase == Phase::Running && !instance.running() {
             self.record_death(&instance, &mut meta, self.now(), Cause::InitDied)?;

@@ -1,5 +1,5 @@
-//! Generations of deleted instances, so that an order that was under way for a
-//! long time cannot bring one back.
+//! Generations that were deleted, or stopped before they were made, so that an
+//! order that was under way for a long time cannot bring one back.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::files;
 /// Kept at most; an order does not stay under way for a thousand deletions.
 const KEPT: usize = 1_000;
 
-/// The generations at which instances were deleted.
+/// The highest generation of each instance that must not be made any more.
 #[derive(Debug)]
 pub struct Tombs {
     dir: PathBuf,
@@ -34,12 +34,12 @@ impl Tombs {
         Ok(Self { dir: dir.to_owned() })
     }
 
-    /// The generation at which the instance was deleted, if it was.
+    /// The highest generation that is over, if one was noted.
     pub fn generation(&self, id: &InstanceId) -> Option<i64> {
         std::fs::read_to_string(self.dir.join(id.as_str())).ok()?.trim().parse().ok()
     }
 
-    /// Notes a deletion; a lower generation never replaces a higher one.
+    /// Notes that a generation is over; a lower generation never replaces a higher one.
     ///
     /// # Errors
     /// As [`files::replace`].
