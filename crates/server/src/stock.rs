@@ -16,9 +16,9 @@ use crate::state::App;
 /// How old counted stock may be.
 const FRESH: Span = Span::from_millis(250);
 
-/// How old it may be for those who ask while it is counted again: waiting for that
-/// would make every question of this moment as slow as the count of a large fleet.
-const LATELY: Span = Span::from_secs(1);
+/// Age from which it is counted again behind the back of whoever asks: where many
+/// ask, none of them ever waits for a count.
+const AHEAD: Span = Span::from_millis(100);
 
 /// Different filters that are remembered.
 const MOST_ANSWERS: usize = 256;
@@ -27,7 +27,7 @@ const MOST_ANSWERS: usize = 256;
 #[derive(Default)]
 pub struct StockCache {
     kept: Mutex<Option<Kept>>,
-    counting: tokio::sync::Mutex<()>,
+    counting: std::sync::Arc<tokio::sync::Mutex<()>>,
 }
 
 struct Kept {
@@ -42,9 +42,9 @@ impl StockCache {
         *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    fn lately(&self, now: Timestamp) -> Option<std::sync::Arc<Offers>> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.as_ref().filter(|k| now.since(k.counted_at) < LATELY).map(|k| k.offers.clone())
+    /// Whether what is kept will soon be too old.
+    fn is_ageing(&self, now: Timestamp) -> bool {
+        self.fresh(now, |k| now.since(k.counted_at) >= AHEAD) == Some(true)
     }
 
     fn fresh<T>(&self, now: Timestamp, read: impl FnOnce(&mut Kept) -> T) -> Option<T> {
@@ -53,8 +53,7 @@ impl StockCache {
     }
 }
 
-/// All offers, counted at most [`FRESH`] ago; up to [`LATELY`] while they are
-/// being counted.
+/// All offers, counted at most [`FRESH`] ago.
 ///
 /// # Errors
 /// The database's.
@@ -62,16 +61,31 @@ pub async fn offers(app: &App) -> Result<std::sync::Arc<Offers>> {
     if let Some(offers) = app.stock.fresh(app.now(), |k| k.offers.clone()) {
         return Ok(offers);
     }
-    let _one = match app.stock.counting.try_lock() {
-        Ok(one) => one,
-        Err(_) => match app.stock.lately(app.now()) {
-            Some(offers) => return Ok(offers),
-            None => app.stock.counting.lock().await,
-        },
-    };
+    let _one = app.stock.counting.lock().await;
     if let Some(offers) = app.stock.fresh(app.now(), |k| k.offers.clone()) {
         return Ok(offers);
     }
+    count(app).await
+}
+
+/// Counts in the background if what is kept will soon be too old and nobody counts yet.
+fn count_ahead(app: &App) {
+    if !app.stock.is_ageing(app.now()) {
+        return;
+    }
+    let Ok(counting) = app.stock.counting.clone().try_lock_owned() else {
+        return;
+    };
+    let app = app.clone();
+    tokio::spawn(async move {
+        let _one = counting;
+        if let Err(error) = count(&app).await {
+            tracing::debug!(%error, "stock is counted at the next question");
+        }
+    });
+}
+
+async fn count(app: &App) -> Result<std::sync::Arc<Offers>> {
     let counted_at = app.now();
     let rows = {
         let mut db = app.store.read().await?;
@@ -88,6 +102,7 @@ pub async fn offers(app: &App) -> Result<std::sync::Arc<Offers>> {
 /// # Errors
 /// A filter that is not understood, or the database's.
 pub async fn answer(app: &App, query: &OfferQuery) -> Result<Bytes> {
+    count_ahead(app);
     let key = serde_json::to_string(query).map_err(Error::internal)?;
     if let Some(Some(bytes)) = app.stock.fresh(app.now(), |k| k.answers.get(&key).cloned()) {
         return Ok(bytes);
@@ -178,17 +193,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_counted_lately_serves_those_who_ask_during_a_count() {
+    fn what_is_kept_is_counted_again_before_anybody_has_to_wait_and_never_shown_too_old() {
         let cache = StockCache::default();
         let at = |millis| Timestamp::EPOCH.after(Span::from_millis(millis));
-        assert!(cache.lately(at(0)).is_none(), "nothing was counted yet");
+        assert!(!cache.is_ageing(at(0)), "nothing was counted yet");
         let counted_at = at(0);
         let offers = Offers { currency: "CNY".into(), price_version: "v1".into(), counted_at, offers: vec![] };
         let kept = Kept { counted_at, offers: std::sync::Arc::new(offers), answers: BTreeMap::new() };
         *cache.kept.lock().unwrap() = Some(kept);
+        assert!(!cache.is_ageing(at(99)) && cache.is_ageing(at(100)) && cache.is_ageing(at(249)));
+        assert!(!cache.is_ageing(at(250)), "too old: whoever asks counts");
         assert!(cache.fresh(at(249), |_| ()).is_some() && cache.fresh(at(250), |_| ()).is_none());
-        assert!(cache.lately(at(999)).is_some() && cache.lately(at(1_000)).is_none());
         cache.forget();
-        assert!(cache.lately(at(1)).is_none(), "a new price book shows at once");
+        assert!(cache.fresh(at(1), |_| ()).is_none(), "a new price book shows at once");
     }
 }
