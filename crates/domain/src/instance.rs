@@ -200,6 +200,9 @@ impl Desired {
 pub fn may_ask(state: State, current: Desired, desired: Desired) -> Result<()> {
     let refuse = |message: String, hint: &str| Err(Error::new(Cause::WrongState, message).hint(hint));
     match desired {
+        Desired::Running if current == Desired::Released && state != State::Released => {
+            refuse("the instance is being released, so it cannot be started".into(), "rent another one")
+        }
         Desired::Running if matches!(state, State::Stopped | State::Lost | State::Failed) => Ok(()),
         Desired::Running => refuse(
             format!("the instance is {state}, so it cannot be started"),
@@ -211,6 +214,10 @@ pub fn may_ask(state: State, current: Desired, desired: Desired) -> Result<()> {
         {
             Ok(())
         }
+        Desired::Stopped if current != Desired::Running && !state.is_at_rest() => refuse(
+            format!("the instance is being {} already", current.as_str()),
+            "`suanli show` tells when that is done",
+        ),
         Desired::Stopped => refuse(
             format!("the instance is {state}, so it cannot be stopped"),
             "a stop is for instances that run or are about to; `suanli release` removes it for good",
@@ -322,6 +329,15 @@ mod tests {
             assert!(!row.billed || row.holds_cards);
             assert!(!(row.state.is_at_rest() && row.holds_cards));
         }
+    }
+
+    #[test]
+    fn what_is_under_way_already_is_not_called_running() {
+        let why = |state, current, desired| may_ask(state, current, desired).unwrap_err().message().to_owned();
+        assert!(why(State::Running, Desired::Stopped, Desired::Stopped).contains("being stopped already"));
+        assert!(why(State::Stopping, Desired::Released, Desired::Stopped).contains("being released already"));
+        assert!(why(State::Stopped, Desired::Released, Desired::Running).contains("being released"));
+        assert!(may_ask(State::Stopped, Desired::Stopped, Desired::Running).is_ok());
     }
 
     #[test]

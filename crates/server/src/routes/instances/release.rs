@@ -4,16 +4,16 @@ use api::instance::InstanceView;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use base::Error;
 use futures_util::FutureExt;
-use store::{instances, intents};
+use store::intents;
 
+use super::accepted;
 use super::stop::reason;
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::Reference;
+use crate::resolve;
 use crate::state::App;
-use crate::{resolve, views};
 
 /// Releases: stops if it runs, then removes its data for good.
 #[utoipa::path(post, path = "/v1/instances/{id}/release", operation_id = "release", tag = "instances",
@@ -36,7 +36,5 @@ pub async fn release(
             async move { intents::release(tx, &id, &reason, now).await }.boxed()
         })
         .await?;
-    let mut db = app.store.read().await?;
-    let after = instances::get(&mut db, &found.id).await?.ok_or_else(|| Error::not_found("the instance"))?;
-    Ok((StatusCode::ACCEPTED, Json(views::instance(&app, &mut db, after).await?)))
+    accepted(&app, &found.id).await
 }

@@ -4,20 +4,21 @@ use api::instance::{InstanceView, RentRequest};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use base::{Error, InstanceId, Slug};
+use base::{InstanceId, Slug};
 use domain::instance::{Desired, State as Life};
 use futures_util::FutureExt;
 use store::accounts::Account;
 use store::idempotency::Key;
-use store::instances::{self, Instance};
+use store::instances::Instance;
 use store::intents::{self, Rented};
 
+use super::accepted;
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::{Body, Repeat};
 use crate::rent::{Wish, wish};
+use crate::resolve;
 use crate::state::App;
-use crate::{resolve, views};
 
 /// Rents: the price is frozen, its first hour is held, and the instance is on its way.
 #[utoipa::path(post, path = "/v1/instances", operation_id = "rent", tag = "instances", request_body = RentRequest,
@@ -35,13 +36,13 @@ pub async fn rent(
     };
     let key = repeat.key(&caller, "POST /v1/instances", &request)?;
     if let Some(id) = earlier(&app, key.as_ref()).await? {
-        return view(&app, &id).await;
+        return accepted(&app, &id).await;
     }
     match new(&app, &caller, &account, request, key.clone()).await {
-        Ok(made) => view(&app, &made).await,
+        Ok(made) => accepted(&app, &made).await,
         // The same request at the same moment may have taken what this one was refused.
         Err(refusal) => match earlier(&app, key.as_ref()).await? {
-            Some(id) => view(&app, &id).await,
+            Some(id) => accepted(&app, &id).await,
             None => Err(refusal),
         },
     }
@@ -86,12 +87,6 @@ async fn earlier(app: &App, key: Option<&Key>) -> ApiResult<Option<InstanceId>> 
     let mut db = app.store.read().await?;
     let id = store::idempotency::earlier(&mut db, key).await?;
     Ok(id.map(|id| id.parse()).transpose()?)
-}
-
-async fn view(app: &App, id: &InstanceId) -> ApiResult<(StatusCode, Json<InstanceView>)> {
-    let mut db = app.store.read().await?;
-    let made = instances::get(&mut db, id).await?.ok_or_else(|| Error::not_found("the instance"))?;
-    Ok((StatusCode::ACCEPTED, Json(views::instance(app, &mut db, made).await?)))
 }
 
 fn instance(

@@ -8,15 +8,16 @@ use base::{Cause, Error};
 use billing::{QuoteRequest, quote};
 use domain::instance::{Desired, may_ask};
 use futures_util::FutureExt;
-use store::instances::{self, Instance};
+use store::instances::Instance;
 use store::intents::{self, Restart};
 
+use super::accepted;
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::{Body, Reference};
 use crate::rent::{check_stock, model};
+use crate::resolve;
 use crate::state::App;
-use crate::{resolve, views};
 
 /// Starts an instance at rest again, with its data, at the price of today.
 #[utoipa::path(post, path = "/v1/instances/{id}/start", operation_id = "start", tag = "instances", request_body = StartRequest,
@@ -33,11 +34,6 @@ pub async fn start(
         resolve::instance(&mut db, &caller, &id).await?
     };
     may_ask(found.state, found.desired, Desired::Running)?;
-    if found.desired == Desired::Released {
-        return Err(Error::new(Cause::WrongState, "the instance is being released, so it cannot be started")
-            .hint("rent another one")
-            .into());
-    }
     let (id, restart, now) = (found.id.clone(), restart(&app, found, &request).await?, app.now());
     app.store
         .write({
@@ -48,9 +44,7 @@ pub async fn start(
             }
         })
         .await?;
-    let mut db = app.store.read().await?;
-    let after = instances::get(&mut db, &id).await?.ok_or_else(|| Error::not_found("the instance"))?;
-    Ok((StatusCode::ACCEPTED, Json(views::instance(&app, &mut db, after).await?)))
+    accepted(&app, &id).await
 }
 
 /// The instance as it will be: what was asked for before, unless the cards change.
