@@ -231,7 +231,7 @@ fn the_whole_text_with_its_explanation() {
         "",
         "",
         "",
-        "  instance",
+        "  this instance",
         "lines",
         "rounding (lines are rounded to 0.01)",
         "total",

@@ -47,7 +47,7 @@ fn write_group(out: &mut String, bill: &Bill, group: &BillGroup, explain: bool) 
         let to = lost.to.map_or_else(|| "now".to_owned(), |to| clock(bill, to));
         let _ = writeln!(out, "  not billed  {} – {to}  {}", clock(bill, lost.from), lost.why);
     }
-    row(out, "  instance", group.amount);
+    row(out, "  this instance", group.amount);
 }
 
 fn write_line(out: &mut String, bill: &Bill, line: &BillLine, explain: bool) {

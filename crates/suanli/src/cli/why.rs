@@ -4,7 +4,6 @@ use clap::Args;
 
 use super::Outcome;
 use super::ls::state_cell;
-use super::show::reason_facts;
 use crate::login_file;
 use crate::output::{Output, Table};
 
@@ -29,7 +28,8 @@ fn words(why: &api::instance::Why, out: &Output) -> String {
     facts.fact("state", state_cell(why.state));
     facts.fact("why", why.summary.as_str());
     if let Some(reason) = &why.reason {
-        reason_facts(&mut facts, reason);
+        // The sentence of the reason is in the summary, its hint among the suggestions.
+        facts.fact("cause", reason.code.code());
     }
     for next in &why.next {
         facts.fact("next", next.as_str());

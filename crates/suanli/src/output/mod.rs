@@ -65,6 +65,11 @@ pub fn note(line: &str) {
     write_note(&format!("{line}\n"));
 }
 
+/// Writes a line to standard error that must not be overlooked: red on a terminal.
+pub fn alarm(line: &str) {
+    note(&Paint::for_stderr().text(Style::Red, line));
+}
+
 /// Writes to standard error. That nobody reads there stops nothing.
 pub fn write_note(text: &str) {
     let mut err = std::io::stderr().lock();

@@ -136,7 +136,7 @@ fn tell(started: &Started, first_login: &Path) {
         secret_key::tell(path);
     }
     if started.isolation.as_deref() == Some("none") {
-        output::note(
+        output::alarm(
             "NO ISOLATION: this host refuses namespaces, so instances run as plain processes. Only for trying out, only on loopback.",
         );
     }
