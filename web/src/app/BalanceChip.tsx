@@ -1,0 +1,29 @@
+import { Tooltip } from "antd";
+import { Link } from "react-router";
+import { useText } from "../i18n/useText";
+import { Amount } from "../parts/Amount";
+import { Time } from "../parts/Time";
+import { useBalance } from "./useBalance";
+
+/** What is in the account, and when it ends if nothing changes. */
+export function BalanceChip() {
+  const { t } = useText();
+  const balance = useBalance();
+  if (!balance) return null;
+  const low = balance.money_ends_at && new Date(balance.money_ends_at).getTime() - Date.now() < 6 * 3_600_000;
+  return (
+    <Link to="/bill" className={low ? "chip chip-low" : "chip"} data-testid="balance">
+      <span className="muted">{t("shell.balance")}</span>
+      <strong>
+        <Amount of={balance.available} currency={balance.currency} decimals={2} />
+      </strong>
+      {balance.money_ends_at && (
+        <Tooltip title={<Time at={balance.money_ends_at} />}>
+          <span className="chip-end">
+            {t("shell.money-ends")} <Time at={balance.money_ends_at} relative plain />
+          </span>
+        </Tooltip>
+      )}
+    </Link>
+  );
+}

@@ -1,0 +1,74 @@
+import type { ReactNode } from "react";
+import type { Instance } from "../api/types";
+import { durationText } from "../format/time";
+import { useSentence } from "../i18n/useSentence";
+import { useText } from "../i18n/useText";
+import { Amount } from "../parts/Amount";
+import { CopyText } from "../parts/CopyText";
+import { Facts } from "../parts/Facts";
+import { Isolation } from "../parts/Isolation";
+import { Panel } from "../parts/Panel";
+import { Time } from "../parts/Time";
+import { useNow } from "../parts/useNow";
+import { DeviceList } from "./DeviceList";
+
+/** Cost, rules, connection and machine of an instance. */
+export function Summary({ instance: i }: { instance: Instance }) {
+  const { t } = useText();
+  const sentence = useSentence();
+  return (
+    <aside className="summary" aria-label={t("instance.summary")}>
+      <Panel title={t("instance.cost")} testid="cost">
+        <div className="big">
+          <Amount of={i.cost_so_far} decimals={4} />
+        </div>
+        <p className="muted small">
+          <Amount of={i.rate} per="hour" /> · {t("instance.cost.more")}
+        </p>
+        {i.state === "running" && i.ready_at && <RunningFor since={i.ready_at} />}
+      </Panel>
+      <Panel title={t("instance.rules")} testid="rules">
+        <ul className="plain">
+          {i.rules.map((rule) => (
+            <li key={rule}>{sentence(rule)}</li>
+          ))}
+        </ul>
+      </Panel>
+      <Panel title={t("instance.connect")}>
+        <CopyText text={`suanli ssh ${i.slug}`} />
+        <CopyText text={`suanli cp FILE ${i.slug}:/workspace/`} />
+      </Panel>
+      <Panel title={t("instance.machine")}>
+        <Facts
+          of={[
+            [t("instance.gpu"), `${i.count} × ${i.gpu_name}`],
+            [
+              t("instance.resources"),
+              t("quote.machine.value", { cpus: i.cpus, memory: i.memory_gib, disk: i.disk_gib }),
+            ],
+            [t("instance.isolation"), i.isolation ? <Isolation key="i" kind={i.isolation} /> : "–"],
+            [t("instance.created"), <Time key="c" at={i.created_at} />],
+            ...(i.on_start
+              ? ([
+                  [t("instance.on-start"), <code key="o">{i.on_start}</code>],
+                  [t("instance.on-start-exit"), i.on_start_exit ?? t("instance.on-start-runs")],
+                ] as [string, ReactNode][])
+              : []),
+          ]}
+        />
+        <DeviceList devices={i.devices} />
+      </Panel>
+    </aside>
+  );
+}
+
+function RunningFor({ since }: { since: string }) {
+  const { t, locale } = useText();
+  const now = useNow(1_000);
+  return (
+    <p className="muted small">
+      {t("instance.running-for")}{" "}
+      <span className="number">{durationText(now - new Date(since).getTime(), locale)}</span>
+    </p>
+  );
+}

@@ -1,0 +1,45 @@
+import type { RentRequest } from "../api/types";
+
+/** What the rent form holds. */
+export type RentFields = {
+  count: number;
+  name: string;
+  /** Length of the idle rule, such as `2h`; ignored while `idleOn` is off. */
+  idle: string;
+  idleOn: boolean;
+  after: string;
+  at: string;
+  budget: string;
+  onStart: string;
+};
+
+/** What a new form holds: the idle rule is on. */
+export const FRESH: RentFields = {
+  count: 1,
+  name: "",
+  idle: "2h",
+  idleOn: true,
+  after: "",
+  at: "",
+  budget: "",
+  onStart: "",
+};
+
+/** The request that a form asks for; empty fields are left to the server. */
+export function rentRequest(gpu: string, account: string | undefined, form: RentFields): RentRequest {
+  const filled = (text: string) => text.trim() || undefined;
+  return {
+    gpu,
+    count: form.count,
+    account,
+    name: filled(form.name),
+    on_start: filled(form.onStart),
+    env: {},
+    rules: {
+      idle: form.idleOn ? form.idle : "off",
+      after: filled(form.after),
+      at: filled(form.at),
+      budget: filled(form.budget),
+    },
+  };
+}
