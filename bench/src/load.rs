@@ -35,13 +35,18 @@ pub struct Target {
 /// requests queue up before them and their time runs.
 const CONNECTIONS: usize = 64;
 
-struct Connection {
+/// One open connection to a target.
+pub struct Connection {
     sender: SendRequest<Empty<Bytes>>,
     target: Target,
 }
 
 impl Connection {
-    async fn open(target: &Target) -> Result<Self> {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// Nobody answers there.
+    pub async fn open(target: &Target) -> Result<Self> {
         let stream = TcpStream::connect(target.address).await.map_err(Error::internal)?;
         stream.set_nodelay(true).map_err(Error::internal)?;
         let (sender, driver) = handshake(TokioIo::new(stream)).await.map_err(Error::internal)?;
@@ -52,8 +57,15 @@ impl Connection {
         Ok(Self { sender, target: target.clone() })
     }
 
-    /// Asks once and reads the whole answer.
     async fn ask(&mut self) -> Result<()> {
+        self.read().await.map(drop)
+    }
+
+    /// Asks once and reads the whole answer.
+    ///
+    /// # Errors
+    /// The connection ended, or the answer is no success.
+    pub async fn read(&mut self) -> Result<Bytes> {
         let mut request = Request::get(self.target.path).header("host", "bench");
         if let Some(token) = &self.target.token {
             request = request.header("authorization", format!("Bearer {token}"));
@@ -65,7 +77,7 @@ impl Connection {
             let what = format!("{} was answered with {}", self.target.path, answer.status());
             return Err(Error::new(Cause::Unavailable, what));
         }
-        answer.into_body().collect().await.map(drop).map_err(Error::internal)
+        answer.into_body().collect().await.map(|body| body.to_bytes()).map_err(Error::internal)
     }
 }
 

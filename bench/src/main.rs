@@ -4,17 +4,26 @@
 //! `make bench` runs it, keeps the lines in `bench/results.jsonl` and prints a table.
 
 mod backup;
+mod claims;
+mod cluster;
+mod console;
 mod database;
+mod failover;
 mod figure;
+mod flood;
+mod home;
 mod host;
 mod load;
 mod memory;
 mod offers;
 mod rent;
+mod renter;
+mod restarts;
 mod rows;
 mod sample;
 mod server;
 mod settle;
+mod sim;
 mod within;
 
 use std::process::ExitCode;
@@ -23,7 +32,8 @@ use base::{Cause, Error, Result};
 use figure::Figure;
 
 /// The cases in the order in which they run.
-const CASES: [&str; 5] = ["rent", "offers", "memory", "settle", "backup"];
+const CASES: [&str; 10] =
+    ["rent", "offers", "memory", "settle", "backup", "failover", "restarts", "sim", "console", "flood"];
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -53,6 +63,11 @@ async fn run(case: &str) -> Result<Vec<Figure>> {
         "memory" => memory::figures().await,
         "settle" => settle::figures().await,
         "backup" => backup::figures().await,
+        "failover" => failover::figures().await,
+        "restarts" => restarts::figures().await,
+        "sim" => sim::figures().await,
+        "console" => console::figures().await,
+        "flood" => flood::figures().await,
         other => Err(Error::new(Cause::InvalidRequest, format!("there is no case `{}`", other.escape_debug()))
             .hint(format!("choose from {}", CASES.join(", ")))),
     }

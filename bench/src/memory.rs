@@ -42,7 +42,7 @@ async fn measure(server: &Server) -> Result<Vec<Figure>> {
     let (first, rest) = free.split_at_checked(FEW).ok_or_else(|| Error::internal("the fleet is too small"))?;
     rows::running(&store, &owner, first, clock.now()).await?;
     let few = served(server, &renter.client, FEW).await?;
-    let owner = rows::another(&store, &owner, clock.now()).await?;
+    let owner = rows::another(&store, &owner, 0, clock.now()).await?;
     rows::running(&store, &owner, rest, clock.now()).await?;
     let many = served(server, &renter.client, MANY).await?;
     Ok(tell(serve, agent, few, many))

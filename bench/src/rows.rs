@@ -59,19 +59,19 @@ pub async fn owner_of(client: &Client) -> Result<Owner> {
     Ok(Owner { account: account.id, user: me.user.id, price_version })
 }
 
-/// Another account of the same user.
+/// The `n`th other account of the same user.
 ///
 /// # Errors
 /// The database's.
-pub async fn another(store: &Store, owner: &Owner, now: Timestamp) -> Result<Owner> {
+pub async fn another(store: &Store, owner: &Owner, n: usize, now: Timestamp) -> Result<Owner> {
     let owner = owner.clone();
     store
         .write(move |tx| {
             let owner = owner.clone();
             async move {
-                let account = account(AccountId::new(now, tx.random()), 0, now);
+                let account = account(AccountId::new(now, tx.random()), n, now);
                 accounts::insert(tx, &account).await?;
-                users::join(tx, &account.id, &owner.user, "owner").await?;
+                users::join(tx, &account.id, &owner.user, domain::rights::Role::Owner, now).await?;
                 Ok(Owner { account: account.id, ..owner })
             }
             .boxed()
@@ -115,6 +115,11 @@ pub async fn machines(store: &Store, count: usize, now: Timestamp) -> Result<Vec
     Ok(made)
 }
 
+/// The GPU model of the first simulated machine.
+pub fn first_model() -> &'static str {
+    Catalogue::builtin().models().first().map_or("", |model| model.slug.as_str())
+}
+
 fn inventory(n: usize, devices: Vec<(DeviceFacts, Option<String>)>) -> Inventory {
     Inventory {
         name: format!("simulated-{n:05}"),
@@ -155,7 +160,7 @@ pub async fn owners(store: &Store, count: usize, now: Timestamp) -> Result<Vec<O
         .write(move |tx| {
             async move {
                 prices::load(tx, "bench", "", now).await?;
-                let user = User { id: UserId::new(now, tx.random()), name: "bench".into(), operator: false };
+                let user = User { id: UserId::new(now, tx.random()), name: "bench".into(), operator: None };
                 users::insert(tx, &user, "", now).await?;
                 let mut made = Vec::with_capacity(count);
                 for n in 0..count {

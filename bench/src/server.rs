@@ -1,9 +1,6 @@
 //! A server of our own, from its start to its end.
 
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
-use std::process::Stdio;
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use api::account::{CreateAccount, TopUp};
@@ -11,9 +8,9 @@ use api::session::LoginRequest;
 use base::{Cause, Error, Result};
 use client::{Client, Key};
 use rustix::process::{Pid, Signal, kill_process};
-use tempfile::TempDir;
-use tokio::process::{Child, Command};
+use tokio::process::Child;
 
+use crate::home::Home;
 use crate::host;
 
 /// How long a start may take, and an end.
@@ -22,8 +19,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// `suanli serve` with eight fake cards, on loopback, in a folder that ends with it.
 pub struct Server {
     child: Child,
-    folder: TempDir,
-    address: SocketAddr,
+    home: Home,
+    /// Whether its agent was left behind by [`Self::kill`].
+    killed: bool,
 }
 
 /// Somebody who is signed in.
@@ -39,52 +37,93 @@ pub struct Person {
 /// # Errors
 /// Those of the measurement, else of start and end.
 pub async fn during<T>(database: Option<&str>, measure: impl AsyncFnOnce(&Server) -> Result<T>) -> Result<T> {
-    let server = Server::start(database).await?;
+    let server = Server::start(Home::new()?, database).await?;
     let measured = measure(&server).await;
     let stopped = server.stop().await;
     let value = measured?;
     stopped.map(|()| value)
 }
 
+/// The same with two servers on one database, which share the agent of the first.
+/// The measurement may kill the first one; at the end that is started once more,
+/// as only it can end its agent.
+///
+/// # Errors
+/// Those of the measurement, else of start and end.
+pub async fn during_two<T>(database: &str, measure: impl AsyncFnOnce(&mut Server, &Server) -> Result<T>) -> Result<T> {
+    let mut first = Server::start(Home::new()?, Some(database)).await?;
+    let second = match Home::beside(&first.home) {
+        Ok(home) => Server::start(home, Some(database)).await,
+        Err(error) => Err(error),
+    };
+    let (measured, stopped) = match second {
+        Ok(second) => (measure(&mut first, &second).await, second.stop().await),
+        Err(error) => (Err(error), Ok(())),
+    };
+    let back = if first.killed { first.start_again(database).await } else { Ok(()) };
+    let ended = first.stop().await;
+    let value = measured?;
+    stopped.and(back).and(ended).map(|()| value)
+}
+
+/// Has the server recompute its books, which must be right.
+///
+/// # Errors
+/// They differ; the server's.
+pub async fn audited(operator: &Client) -> Result<()> {
+    let found = operator.audit().await?.differences;
+    if found.is_empty() {
+        return Ok(());
+    }
+    Err(Error::internal(format!("the books differ: {}", found.join("; "))))
+}
+
 impl Server {
-    /// Starts one, on SQLite in its own folder or on the given database, limited
-    /// to two cores, and waits until it is ready.
+    /// Starts one, on SQLite in its own folder or on the given database, and waits
+    /// until it is ready.
     ///
     /// # Errors
     /// `SUANLI_BIN` is missing, or the server does not get ready; its log is in the error.
-    async fn start(database: Option<&str>) -> Result<Self> {
-        let program = std::env::var_os("SUANLI_BIN").ok_or_else(|| {
-            Error::new(Cause::HostIncomplete, "SUANLI_BIN is not set").hint("run through `make bench`")
-        })?;
-        let folder = folder()?;
-        let address = free_address()?;
-        let log = std::fs::File::create(folder.path().join("serve.log")).map_err(Error::internal)?;
-        let mut command = Command::new("taskset");
-        command.args(["-c", two_cores()]).arg(program);
-        command.arg("serve").arg("--data").arg(folder.path().join("data"));
-        command.arg("--agent-state").arg(folder.path().join("agent"));
-        command.args(["--listen", &address.to_string(), "--fake-gpus", "rtx4090x8", "--network", "closed"]);
-        // What is measured is the server, not its limit for one caller.
-        command.args(["--requests-per-second", "0"]);
-        if let Some(url) = database {
-            command.args(["--database", url]);
-        }
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
-        // A group of its own: Ctrl-C is for the bench, which releases and ends in order.
-        command.process_group(0);
-        let child = command.spawn().map_err(|e| {
-            Error::new(Cause::HostIncomplete, format!("the server cannot be started: {e}"))
-                .hint("taskset is in the package util-linux")
-        })?;
-        let mut server = Self { child, folder, address };
+    async fn start(home: Home, database: Option<&str>) -> Result<Self> {
+        let mut server = Self { child: home.spawn(database)?, home, killed: false };
         match server.ready().await {
             Ok(()) => Ok(server),
             Err(error) => {
-                let log = std::fs::read_to_string(server.folder.path().join("serve.log")).unwrap_or_default();
+                let log = server.log();
                 server.stop().await?;
                 Err(error.context(log))
             }
         }
+    }
+
+    /// Kills it as a crash would, if it runs. Returns when the signal was sent; it may
+    /// end a moment later, which [`Self::start_again`] waits for. Its agent lives on.
+    ///
+    /// # Errors
+    /// It had ended before.
+    pub fn kill(&mut self) -> Result<Instant> {
+        let at = Instant::now();
+        self.child.start_kill().map_err(|e| Error::internal(e).context("the server ended by itself"))?;
+        self.killed = true;
+        Ok(at)
+    }
+
+    /// Waits for the end of one that was killed and starts it in the same place.
+    ///
+    /// # Errors
+    /// As for the first start.
+    pub async fn start_again(&mut self, database: &str) -> Result<()> {
+        self.child.wait().await.map_err(Error::internal)?;
+        self.child = self.home.spawn(Some(database))?;
+        self.killed = false;
+        match self.ready().await {
+            Ok(()) => Ok(()),
+            Err(error) => Err(error.context(self.log())),
+        }
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.home.log()).unwrap_or_default()
     }
 
     async fn ready(&mut self) -> Result<()> {
@@ -104,20 +143,25 @@ impl Server {
 
     /// Where it answers.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.home.address
     }
 
+    /// The same as a URL.
     fn url(&self) -> String {
-        format!("http://{}", self.address)
+        format!("http://{}", self.home.address)
     }
 
-    fn data(&self) -> PathBuf {
-        self.folder.path().join("data")
+    /// Somebody who is signed in at another server of the same database, as he uses this one.
+    ///
+    /// # Errors
+    /// His token cannot be sent.
+    pub fn client(&self, person: &Person) -> Result<Client> {
+        Client::new(&self.url(), Some(&person.token))
     }
 
     /// Its SQLite database.
     pub fn sqlite(&self) -> String {
-        format!("sqlite://{}", self.data().join("suanli.db").display())
+        format!("sqlite://{}", self.home.data().join("suanli.db").display())
     }
 
     /// Its process.
@@ -142,7 +186,7 @@ impl Server {
     /// # Errors
     /// The password is not where the server leaves it, or the server's.
     pub async fn operator(&self) -> Result<Person> {
-        let text = std::fs::read_to_string(self.data().join("first-login.txt")).map_err(Error::internal)?;
+        let text = std::fs::read_to_string(self.home.data().join("first-login.txt")).map_err(Error::internal)?;
         let password = text.lines().find_map(|line| line.strip_prefix("password "));
         let password = password.ok_or_else(|| Error::internal("first-login.txt has no password"))?;
         self.log_in("operator", password).await
@@ -162,8 +206,9 @@ impl Server {
     }
 
     async fn log_in(&self, user: &str, password: &str) -> Result<Person> {
-        let request = LoginRequest { user: user.into(), password: password.into(), name: None };
-        let token = Client::new(&self.url(), None)?.login(&request).await?.token;
+        let request = LoginRequest { user: user.into(), password: password.into(), ..LoginRequest::default() };
+        let begun = Client::new(&self.url(), None)?.login(&request).await?;
+        let token = begun.token.ok_or_else(|| Error::internal("a login without a token"))?;
         Ok(Person { client: Client::new(&self.url(), Some(&token))?, token })
     }
 
@@ -181,24 +226,6 @@ impl Server {
             drop(self.child.start_kill());
             return Err(Error::internal(format!("the server did not end within {PATIENCE:?} and was killed")));
         }
-        self.folder.close().map_err(Error::internal)
+        self.home.folder.close().map_err(Error::internal)
     }
-}
-
-/// A folder that the server's user and instances can pass through.
-fn folder() -> Result<TempDir> {
-    let folder = tempfile::Builder::new().prefix("suanli-bench.").tempdir().map_err(Error::internal)?;
-    let open = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(folder.path(), open).map_err(Error::internal)?;
-    Ok(folder)
-}
-
-fn two_cores() -> &'static str {
-    if host::cores() > 1 { "0,1" } else { "0" }
-}
-
-/// An address that was free a moment ago.
-fn free_address() -> Result<SocketAddr> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(Error::internal)?;
-    listener.local_addr().map_err(Error::internal)
 }

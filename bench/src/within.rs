@@ -25,7 +25,11 @@ pub async fn within<T>(measure: impl Future<Output = Result<T>>) -> Result<T> {
     limited(PATIENCE, measure).await
 }
 
-async fn limited<T>(patience: Duration, measure: impl Future<Output = Result<T>>) -> Result<T> {
+/// The same for a measurement that takes long by its nature.
+///
+/// # Errors
+/// As [`within`].
+pub async fn limited<T>(patience: Duration, measure: impl Future<Output = Result<T>>) -> Result<T> {
     let mut interrupt = signal(SignalKind::interrupt()).map_err(Error::internal)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(Error::internal)?;
     let why = tokio::select! {

@@ -51,6 +51,22 @@ pub fn replace(path: &Path, data: &[u8], mode: u32, durable: bool) -> Result<()>
     })
 }
 
+/// Makes a new file that only its owner reads.
+///
+/// # Errors
+/// As [`error`].
+pub fn private(path: &Path, data: &[u8], owner: Option<(u32, u32)>) -> Result<()> {
+    let write = || -> io::Result<()> {
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o400).open(path)?;
+        file.write_all(data)?;
+        if let Some((uid, gid)) = owner {
+            std::os::unix::fs::fchown(&file, Some(uid), Some(gid))?;
+        }
+        Ok(())
+    };
+    write().map_err(|e| error("write", path, &e))
+}
+
 /// Makes a folder with exactly this mode and owner; an existing one is adjusted.
 ///
 /// # Errors

@@ -174,3 +174,31 @@ async fn a_renters_secrets_do_not_show_on_the_node() {
     assert!(!log.contains("evil.so"), "a program outside the walls was given the renter's environment: {log}");
     node.engine.delete(&wanted.instance).await.unwrap();
 }
+
+/// The secret for the server is a file that only the renter's user reads.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_token_inside_is_a_file_for_its_renter_alone() {
+    let node = Node::new("rtx4090x8").await;
+    let cards = node.cards().await;
+    let mut wish = spec(&cards[0..1]);
+    wish.token = Some("suanli_inside".into());
+    node.engine.create(&wish).await.unwrap();
+    node.engine.start(&wish.instance).await.unwrap();
+    let id = &wish.instance.id;
+    assert_eq!(
+        node.ok(id, "stat -c '%a %u' /run/suanli/token; cat /run/suanli/token; id -u").await,
+        "400 1000\nsuanli_inside1000"
+    );
+    assert_ne!(node.shell(id, "env | grep suanli_inside").await.code, 0);
+    let file = node.folder(id).join("run/token");
+    assert_eq!(std::fs::metadata(&file).unwrap().mode() & 0o777, 0o400);
+    // The next run has its own.
+    let mut again = common::next(&wish);
+    again.token = Some("suanli_second".into());
+    node.engine.stop(&wish.instance, base::Span::from_secs(1)).await.unwrap();
+    assert!(!file.exists());
+    node.engine.create(&again).await.unwrap();
+    node.engine.start(&again.instance).await.unwrap();
+    assert_eq!(node.ok(id, "cat /run/suanli/token").await, "suanli_second");
+    node.engine.delete(&again.instance).await.unwrap();
+}

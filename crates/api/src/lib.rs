@@ -4,14 +4,23 @@
 //! lengths of time are texts such as `30m`.
 
 pub mod account;
+pub mod audit_log;
 pub mod bill;
 pub mod event;
+pub mod identity;
 pub mod instance;
+pub mod member;
 pub mod offer;
 pub mod operator;
 pub mod problem;
+pub mod quota;
 pub mod recovery;
 pub mod session;
+pub mod sign_up;
+pub mod site;
+pub mod token;
+pub mod totp;
+pub mod user;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

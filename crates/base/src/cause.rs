@@ -69,6 +69,26 @@ causes! {
     Unauthenticated = "unauthenticated", Unauthenticated;
     /// Signed in, but without this right.
     Forbidden = "forbidden", Forbidden;
+    /// A browser's request that did not come from a page of this site.
+    CsrfMissing = "csrf-missing", Forbidden;
+    /// The password is right; the second factor is asked for.
+    SecondFactorNeeded = "second-factor-needed", Unauthenticated;
+    /// The code of the second factor is wrong or was used.
+    SecondFactorWrong = "second-factor-wrong", Unauthenticated;
+    /// The password is right; the user has to prove his address first.
+    AwaitingEmail = "awaiting-email", Forbidden;
+    /// The password is right; an operator has to approve the user first.
+    AwaitingApproval = "awaiting-approval", Forbidden;
+    /// The password is right; an operator has shut the user out.
+    UserDisabled = "user-disabled", Forbidden;
+    /// The site does not take new users in this way.
+    SignUpClosed = "sign-up-closed", Forbidden;
+    /// A password that is too easily guessed.
+    WeakPassword = "weak-password", Invalid;
+    /// The account may have no more of this.
+    QuotaExceeded = "quota-exceeded", Refused;
+    /// The user has to be identified first.
+    IdentityNeeded = "identity-needed", Refused;
     /// Too many requests.
     RateLimited = "rate-limited", Unavailable;
     /// A part of the service cannot be reached now.

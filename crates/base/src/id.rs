@@ -112,6 +112,14 @@ ids! {
     IncidentId = "inc";
     /// One live hold of a device by an instance.
     AllocationId = "alc";
+    /// An entry of the audit log.
+    AuditId = "log";
+    /// An invitation (the row, never the secret).
+    InvitationId = "inv";
+    /// An SSH public key.
+    KeyId = "key";
+    /// A message that has to leave the site.
+    MessageId = "msg";
 }
 
 /// The public name of an instance: globally unique, DNS-safe, kept across stop,

@@ -13,8 +13,8 @@ pub mod time;
 pub use cause::Cause;
 pub use error::{Error, Kind, Result};
 pub use id::{
-    AccountId, AllocationId, DeviceId, EventId, IncidentId, InstanceId, NodeId, PostingId, SegmentId, Slug, TokenId,
-    UserId,
+    AccountId, AllocationId, AuditId, DeviceId, EventId, IncidentId, InstanceId, InvitationId, KeyId, MessageId,
+    NodeId, PostingId, SegmentId, Slug, TokenId, UserId,
 };
 pub use money::{Money, Rate};
 pub use time::{Span, Timestamp};

@@ -84,6 +84,17 @@ pub fn month_bounds(month: &str, zone: &str) -> Result<(Timestamp, Timestamp)> {
     Ok((start(date)?, start(next)?))
 }
 
+/// The first instant of the day in a time zone to which an instant belongs.
+///
+/// # Errors
+/// A zone that does not exist.
+pub fn day_start(at: Timestamp, zone: &str) -> Result<Timestamp> {
+    let day = at.in_zone(zone)?;
+    let date: jiff::civil::Date = day.get(..10).unwrap_or_default().parse().map_err(Error::internal)?;
+    let start = date.in_tz(zone).map_err(Error::internal)?;
+    Ok(Timestamp(start.timestamp().as_microsecond()))
+}
+
 impl Span {
     /// No time.
     pub const ZERO: Self = Self(0);
@@ -252,6 +263,14 @@ mod tests {
         assert_eq!(t.to_string(), "2026-03-01T10:00:00.5Z");
         assert_eq!(t.in_zone("Asia/Shanghai").unwrap(), "2026-03-01 18:00:00");
         assert!(t.in_zone("Mars/Base").is_err());
+    }
+
+    #[test]
+    fn days_begin_in_the_account_zone() {
+        let at: Timestamp = "2026-03-01T17:30:00Z".parse().unwrap();
+        assert_eq!(day_start(at, "Asia/Shanghai").unwrap().to_string(), "2026-03-01T16:00:00Z");
+        assert_eq!(day_start(at, "UTC").unwrap().to_string(), "2026-03-01T00:00:00Z");
+        assert!(day_start(at, "Mars/Base").is_err());
     }
 
     #[test]

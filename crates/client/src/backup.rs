@@ -53,7 +53,7 @@ impl Client {
     /// The server's refusal; `unavailable` when it broke off or is not whole. What
     /// was written by then is worth nothing.
     pub async fn backup(&self, to: &mut (impl AsyncWrite + Unpin)) -> Result<Taken> {
-        let mut body = self.open_backup().await?;
+        let mut body = self.open_lines(&["v1", "backup"]).await?;
         let mut check = Check::default();
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|e| not_whole("it broke off").context(e))?;

@@ -234,9 +234,9 @@ impl Client {
         self.open(request.body(Full::default()).map_err(Error::internal)?).await
     }
 
-    /// Opens a backup, which may be large.
-    pub(crate) async fn open_backup(&self) -> Result<Incoming> {
-        let request = Request::get(self.address(&["v1", "backup"])?.as_str()).header(ACCEPT, "application/x-ndjson");
+    /// Opens an answer of lines of JSON, which may be large.
+    pub(crate) async fn open_lines(&self, path: &[&str]) -> Result<Incoming> {
+        let request = Request::get(self.address(path)?.as_str()).header(ACCEPT, "application/x-ndjson");
         self.open(request.body(Full::default()).map_err(Error::internal)?).await
     }
 

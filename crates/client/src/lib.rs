@@ -7,9 +7,11 @@
 mod backup;
 mod calls;
 mod http;
+mod identity;
+mod people;
 mod sse;
 mod stream;
-mod tls;
+pub mod tls;
 
 pub use backup::Taken;
 pub use http::{Client, Key};

@@ -13,6 +13,7 @@ pub mod events;
 pub mod instance;
 pub mod metrics;
 pub mod node;
+pub mod retention;
 pub mod segment;
 #[cfg(feature = "testing")]
 pub mod testing;

@@ -1,5 +1,6 @@
 //! The loop that claims due objects and steps them. One per kind of object.
 
+use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use base::{Result, Span};
@@ -16,6 +17,12 @@ const AT_ONCE: usize = 64;
 
 /// How long another server's work may go unnoticed where no nudge crosses processes.
 const LOOK_AGAIN: Span = Span::from_millis(500);
+
+/// How often a step that takes long asks for more time.
+const RENEW: Span = Span::from_micros(lease::LEASE.micros() / 3);
+
+/// How long a step waits whose database was away.
+const SOON: Span = Span::from_millis(500);
 
 /// Runs one kind's loop until the future is dropped.
 pub async fn run<C: Clock, E: Engine>(control: Control<C, E>, kind: Kind) {
@@ -74,7 +81,7 @@ async fn round<C: Clock, E: Engine>(control: &Control<C, E>, kind: Kind, running
     }
     for lease in claimed {
         let control = control.clone();
-        running.spawn(async move { step(&control, kind, &lease).await });
+        running.spawn(async move { hold(&control, kind, &lease).await });
     }
     Ok(Round::Claimed)
 }
@@ -114,9 +121,49 @@ pub async fn claim<C: Clock, E: Engine>(control: &Control<C, E>, kind: Kind, lim
     control.store.write(move |tx| lease::claim(tx, kind, now, limit).boxed()).await
 }
 
-/// Steps one claimed object. Trouble is logged here, once; the lease runs out
-/// and the object is tried again.
-pub async fn step<C: Clock, E: Engine>(control: &Control<C, E>, kind: Kind, lease: &Lease) {
+/// Steps one claimed object and renews its lease for as long as that takes.
+async fn hold<C: Clock, E: Engine>(control: &Control<C, E>, kind: Kind, lease: &Lease) {
+    let mut step = pin!(step(control, kind, lease));
+    loop {
+        let again = control.clock.now().after(RENEW);
+        tokio::select! {
+            biased;
+            passing = &mut step => {
+                if passing {
+                    soon(control, kind, lease).await;
+                }
+                return;
+            }
+            () = control.clock.sleep_until(again) => {}
+        }
+        let (held, now) = (lease.clone(), control.clock.now());
+        let renewed = control.store.write(move |tx| {
+            let held = held.clone();
+            async move { lease::renew(tx, kind, &held, now).await }.boxed()
+        });
+        // The step asks itself before it changes anything outside, so a lease that
+        // was lost, or a database that is away, needs nothing here.
+        if let Err(error) = renewed.await {
+            tracing::debug!(%error, kind = kind.as_str(), id = %lease.id, "a lease could not be renewed");
+        }
+    }
+}
+
+/// Lets an object be claimed again soon whose step met a database that was away.
+async fn soon<C: Clock, E: Engine>(control: &Control<C, E>, kind: Kind, lease: &Lease) {
+    control.clock.sleep_until(control.clock.now().after(SOON)).await;
+    let (held, now) = (lease.clone(), control.clock.now());
+    let given = control.store.write(move |tx| {
+        let held = held.clone();
+        async move { lease::give_back(tx, kind, &held, now).await }.boxed()
+    });
+    // Still away: then the lease runs out by itself.
+    drop(given.await);
+}
+
+/// Steps one claimed object. Trouble is logged here, once; the lease runs out and
+/// the object is tried again. `true`: it was trouble that passes by itself.
+pub async fn step<C: Clock, E: Engine>(control: &Control<C, E>, kind: Kind, lease: &Lease) -> bool {
     let began = Instant::now();
     let done = match kind {
         Kind::Instances => instance::step(control, lease).await,
@@ -124,10 +171,14 @@ pub async fn step<C: Clock, E: Engine>(control: &Control<C, E>, kind: Kind, leas
         Kind::Accounts => account::step(control, lease).await.map(|()| "guard"),
     };
     match done {
-        Ok(state) => control.metrics.step(kind.as_str(), state, began.elapsed()),
+        Ok(state) => {
+            control.metrics.step(kind.as_str(), state, began.elapsed());
+            false
+        }
         Err(error) => {
             control.metrics.failure(kind.as_str());
             tracing::error!(%error, kind = kind.as_str(), id = %lease.id, "step failed; it is tried again");
+            error.cause().kind() == base::Kind::Unavailable
         }
     }
 }

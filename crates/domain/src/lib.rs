@@ -5,4 +5,5 @@ pub mod device;
 pub mod instance;
 pub mod name;
 pub mod resources;
+pub mod rights;
 pub mod rules;

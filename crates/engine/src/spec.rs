@@ -37,6 +37,10 @@ pub struct InstanceSpec {
     pub env: BTreeMap<String, String>,
     /// Shell command started once after ready; its end is reported as `command_exit`.
     pub on_start: Option<String>,
+    /// Secret with which what runs inside asks the server about its own instance. It
+    /// is a file there that only the renter's user reads, never a variable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
 }
 
 /// Proof that an instance can be used.

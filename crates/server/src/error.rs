@@ -50,6 +50,7 @@ pub(crate) fn answer(error: Error, status: Option<StatusCode>) -> Response {
     if error.cause() == Cause::Unauthenticated {
         response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
+    response.extensions_mut().insert(error.cause());
     if matches!(error.cause(), Cause::RateLimited | Cause::Unavailable) {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     }

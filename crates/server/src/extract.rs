@@ -141,6 +141,19 @@ impl<S: Send + Sync> FromRequestParts<S> for Reference {
     }
 }
 
+/// The names of two objects in a path, the second below the first.
+pub struct References(pub String, pub String);
+
+impl<S: Send + Sync> FromRequestParts<S> for References {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let found = Path::<(String, String)>::from_request_parts(parts, state).await.ok();
+        let found = found.filter(|path| !path.0.0.contains('\0') && !path.0.1.contains('\0'));
+        found.map(|path| Self(path.0.0, path.0.1)).ok_or_else(|| Error::not_found("an object with this name").into())
+    }
+}
+
 /// What repeats a request: its `Idempotency-Key`, if it came with one.
 pub struct Repeat(Option<String>);
 

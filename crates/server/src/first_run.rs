@@ -1,6 +1,7 @@
 //! The first start: an operator with a one-time password.
 
 use base::{Result, UserId};
+use domain::rights::OperatorRole;
 use futures_util::FutureExt;
 use store::users::{self, User};
 
@@ -29,7 +30,11 @@ pub async fn operator(app: &App) -> Result<Option<String>> {
         .write(move |tx| {
             let hash = hash.clone();
             async move {
-                let user = User { id: UserId::new(now, tx.random()), name: OPERATOR.into(), operator: true };
+                let user = User {
+                    id: UserId::new(now, tx.random()),
+                    name: OPERATOR.into(),
+                    operator: Some(OperatorRole::Admin),
+                };
                 users::insert(tx, &user, &hash, now).await
             }
             .boxed()

@@ -18,10 +18,16 @@ use crate::state::App;
 pub enum Limit {
     /// Too many requests with one token.
     Token,
+    /// Too many requests of one user.
+    User,
     /// Too many requests from one address.
     Address,
     /// Too many attempts to sign in.
     Login,
+    /// Too many sign-ups and mails from one address.
+    SignUp,
+    /// Too many guesses at a second factor.
+    Code,
     /// A request that took too long.
     Time,
     /// Too many connections in total.
@@ -34,10 +40,13 @@ pub enum Limit {
 
 impl Limit {
     /// Every limit.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 10] = [
         Self::Token,
+        Self::User,
         Self::Address,
         Self::Login,
+        Self::SignUp,
+        Self::Code,
         Self::Time,
         Self::Connections,
         Self::ConnectionsOfAddress,
@@ -48,8 +57,11 @@ impl Limit {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Token => "token",
+            Self::User => "user",
             Self::Address => "address",
             Self::Login => "login",
+            Self::SignUp => "sign-up",
+            Self::Code => "code",
             Self::Time => "time",
             Self::Connections => "connections",
             Self::ConnectionsOfAddress => "connections-of-address",
@@ -194,6 +206,6 @@ mod tests {
             }
         }
         let counts = Limit::ALL.map(|limit| observed.times_limited(limit));
-        assert_eq!(counts, [1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(counts, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     }
 }

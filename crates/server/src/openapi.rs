@@ -31,7 +31,7 @@ pub fn complete(document: &mut utoipa::openapi::OpenApi) {
     for operation in document.paths.paths.values_mut().flat_map(operations) {
         let mut refusals = vec![429, 500, 503];
         if operation.security.is_none() {
-            refusals.push(401);
+            refusals.extend([401, 403]);
         }
         if operation.request_body.is_some() {
             refusals.extend([408, 413, 422]);

@@ -10,6 +10,7 @@ use futures_util::FutureExt;
 use store::{Store, prices};
 
 use crate::state::App;
+use crate::trail::Note;
 
 /// The book in force; a new site begins with the demonstration book.
 ///
@@ -24,20 +25,27 @@ pub async fn current(store: &Store, now: Timestamp) -> Result<PriceBook> {
         return PriceBook::parse(&stored.text, Catalogue::builtin()).map(|(book, _)| book);
     }
     let book = PriceBook::demonstration()?;
-    load(store, &book.version, billing::book::DEMO, now).await?;
+    load(store, &book.version, billing::book::DEMO, None, now).await?;
     Ok(book)
 }
 
-/// Stores a book as the one in force.
+/// Stores a book as the one in force, by somebody or by the site itself.
 ///
 /// # Errors
 /// The database's.
-pub async fn load(store: &Store, version: &str, text: &str, now: Timestamp) -> Result<()> {
+pub async fn load(store: &Store, version: &str, text: &str, note: Option<Note>, now: Timestamp) -> Result<()> {
     let (version, text) = (version.to_owned(), text.to_owned());
     store
         .write(move |tx| {
-            let (version, text) = (version.clone(), text.clone());
-            async move { prices::load(tx, &version, &text, now).await }.boxed()
+            let (version, text, note) = (version.clone(), text.clone(), note.clone());
+            async move {
+                prices::load(tx, &version, &text, now).await?;
+                match note {
+                    Some(note) => note.write(tx, now).await,
+                    None => Ok(()),
+                }
+            }
+            .boxed()
         })
         .await
 }

@@ -2,22 +2,34 @@
 
 use base::{AccountId, Cause, Error, Result};
 use domain::instance::State;
+use domain::rights::Action;
 use sqlx::AnyConnection;
 use store::accounts::{self, Account};
 use store::instances::{self, Instance};
 
 use crate::auth::Caller;
 
-/// The account that a request is for: the named one, or the caller's only one.
+/// The account in which the caller wants to do something: the named one, or his
+/// only one.
 ///
 /// # Errors
 /// `not-found` for one that is not his (strangers learn nothing), `ambiguous-name`
-/// when he has several and named none.
-pub async fn account(db: &mut AnyConnection, caller: &Caller, named: Option<&str>) -> Result<Account> {
+/// when he has several and named none, `forbidden` where his role does not allow it.
+pub async fn account(db: &mut AnyConnection, caller: &Caller, named: Option<&str>, action: Action) -> Result<Account> {
+    let found = known_account(db, caller, named).await?;
+    caller.may(action, &found.id)?;
+    Ok(found)
+}
+
+/// The account that a request names, whatever is wanted with it.
+///
+/// # Errors
+/// As [`account`], but for `forbidden`.
+pub async fn known_account(db: &mut AnyConnection, caller: &Caller, named: Option<&str>) -> Result<Account> {
     let id: AccountId = match named {
         Some(reference) => {
             let found = accounts::find(db, reference).await?;
-            let found = found.filter(|a| caller.may_use(&a.id));
+            let found = found.filter(|a| caller.knows(&a.id));
             return found.ok_or_else(|| Error::not_found(format!("the account `{}`", reference.escape_debug())));
         }
         None => match caller.memberships.as_slice() {
@@ -39,16 +51,24 @@ pub async fn account(db: &mut AnyConnection, caller: &Caller, named: Option<&str
     accounts::get(db, &id).await?.ok_or_else(|| Error::not_found("the account"))
 }
 
-/// The instance that an id, a slug or a name means among those that the caller may see.
+/// The instance that an id, a slug or a name means among those that the caller may
+/// see, to do something with it.
 ///
 /// # Errors
-/// `not-found`, or `ambiguous-name` with the candidates.
-pub async fn instance(db: &mut AnyConnection, caller: &Caller, reference: &str) -> Result<Instance> {
+/// `not-found`, `ambiguous-name` with the candidates, or `forbidden` where his role
+/// does not allow it.
+pub async fn instance(db: &mut AnyConnection, caller: &Caller, reference: &str, action: Action) -> Result<Instance> {
+    let found = known_instance(db, caller, reference).await?;
+    caller.may(action, &found.account)?;
+    Ok(found)
+}
+
+async fn known_instance(db: &mut AnyConnection, caller: &Caller, reference: &str) -> Result<Instance> {
     let missing = || {
         Error::not_found(format!("the instance `{}`", reference.escape_debug())).hint("`suanli ls --all` lists yours")
     };
     let mut found = Vec::new();
-    if caller.user.operator {
+    if caller.operator().is_some() {
         found = instances::find(db, reference).await?;
     } else {
         // By account, so that however many strangers use the same name, one's own is found.
@@ -56,7 +76,10 @@ pub async fn instance(db: &mut AnyConnection, caller: &Caller, reference: &str) 
             found.extend(instances::find_of(db, &member.account, reference).await?);
         }
     }
-    found.retain(|i| caller.may_use(&i.account));
+    found.retain(|i| caller.knows(&i.account));
+    if let Some(only) = caller.token.limits.as_ref().and_then(|l| l.instance.as_ref()) {
+        found.retain(|i| i.id == *only);
+    }
     let exact = found.iter().position(|i| i.id.as_str() == reference || i.slug.as_str() == reference);
     if let Some(place) = exact {
         return Ok(found.swap_remove(place));

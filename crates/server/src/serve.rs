@@ -8,9 +8,11 @@ use std::time::Duration;
 
 use base::{Cause, Error, Result};
 use control::{Control, SystemClock, node, worker};
+use deliver::Way;
 use engine::Engine;
 use engine::remote::AgentEngine;
-use store::lease::Kind;
+use futures_util::FutureExt;
+use store::lease::{self, Kind};
 use tokio::task::JoinSet;
 
 use crate::limits::Limits;
@@ -34,6 +36,10 @@ pub struct ServeConfig {
     pub keys: KeySource,
     /// What one caller may take of the server.
     pub limits: Limits,
+    /// Every mail becomes a file here instead of being sent.
+    pub mail_folder: Option<PathBuf>,
+    /// The operator's program that finds out who somebody is.
+    pub identity_command: Option<PathBuf>,
 }
 
 /// How long open requests may take after the end was asked for.
@@ -58,11 +64,15 @@ pub async fn run(
     limits.connections = limits.connections.min(listen::raise_open_files()?);
     let (keys, new_key) = config.keys.read()?;
     let store = store::open(&config.database).await?.with_keys(keys).await?;
+    store.write(|tx| lease::take_back(tx).boxed()).await?;
     let clock = Arc::new(SystemClock::start());
     let book = prices::current(&store, control::Clock::now(&*clock)).await?;
     let control = Control::<SystemClock, AgentEngine>::new(store.clone(), clock.clone());
     let reach = Arc::new(Agents(control.engines.clone()));
-    let app = App::new(store, clock, reach, control.metrics.clone(), book).with_limits(limits.clone());
+    let app = App::new(store, clock, reach, control.metrics.clone(), book)
+        .with_limits(limits.clone())
+        .with_way(Way { folder: config.mail_folder.clone(), address: format!("http://{address}") })
+        .with_identity_command(config.identity_command.clone());
     let password = first_run::operator(&app).await?;
     if let Some(password) = &password {
         leave_password(&config.first_login, password)?;
@@ -83,9 +93,13 @@ pub async fn run(
     for kind in Kind::ALL {
         tasks.spawn(worker::run(control.clone(), kind));
     }
+    tasks.spawn(control::retention::run(control.clone()));
     tasks.spawn(control::events::run(control));
     tasks.spawn(prices::follow(app.clone()));
     tasks.spawn(secrets::run(app.store.clone(), config.keys.clone()));
+    let clock = app.clock.clone();
+    let now = Arc::new(move || control::Clock::now(&*clock));
+    tasks.spawn(deliver::worker::run(app.store.clone(), (*app.way).clone(), now));
     let new_key = new_key.map(std::path::Path::to_owned);
     told(Started { address, password, isolation, new_key });
     let (ending, mut ended) = tokio::sync::watch::channel(false);

@@ -1,17 +1,21 @@
 //! What every route can use.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use base::Timestamp;
+use base::{Result, Timestamp};
 use billing::PriceBook;
 use control::metrics::Metrics;
 use control::{Clock, SystemClock};
+use deliver::Way;
 use domain::catalogue::Catalogue;
 use store::Store;
+use store::settings::Settings;
 
 use crate::limits::{Guard, Limits};
 use crate::observed::Observed;
 use crate::reach::Reach;
+use crate::sessions::Sessions;
 use crate::stock::StockCache;
 
 /// The server's state, shared by cloning.
@@ -33,6 +37,15 @@ pub struct App {
     pub observed: Arc<Observed>,
     /// Offers as they were counted last.
     pub(crate) stock: Arc<StockCache>,
+    /// How mail leaves.
+    pub way: Arc<Way>,
+    /// The operator's program that finds out who somebody is.
+    pub identity_command: Option<Arc<std::path::PathBuf>>,
+    http: Arc<std::sync::OnceLock<deliver::http::Http>>,
+    /// When tokens were noted as used.
+    pub(crate) sessions: Arc<Sessions>,
+    /// Names of operations by method and path, for the audit log.
+    pub(crate) actions: Arc<BTreeMap<(String, String), String>>,
     /// Passwords that may be hashed at the same time: hashing is slow by design.
     pub(crate) hashing: Arc<tokio::sync::Semaphore>,
     book: Arc<RwLock<Arc<PriceBook>>>,
@@ -56,6 +69,11 @@ impl App {
             guard: Arc::new(Guard::new(Limits::default())),
             observed: Arc::default(),
             stock: Arc::default(),
+            way: Arc::default(),
+            identity_command: None,
+            http: Arc::default(),
+            sessions: Arc::default(),
+            actions: Arc::default(),
             hashing: Arc::new(tokio::sync::Semaphore::new(2)),
             book: Arc::new(RwLock::new(Arc::new(book))),
         }
@@ -65,6 +83,39 @@ impl App {
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { guard: Arc::new(Guard::new(limits)), ..self }
+    }
+
+    /// The same server whose mail leaves in another way.
+    #[must_use]
+    pub fn with_way(self, way: Way) -> Self {
+        Self { way: Arc::new(way), ..self }
+    }
+
+    /// The same server with a program that finds out who somebody is.
+    #[must_use]
+    pub fn with_identity_command(self, command: Option<std::path::PathBuf>) -> Self {
+        Self { identity_command: command.map(Arc::new), ..self }
+    }
+
+    /// What the operator has set.
+    ///
+    /// # Errors
+    /// The database's.
+    pub async fn settings(&self) -> Result<Settings> {
+        let mut db = self.store.read().await?;
+        Ok(store::settings::get(&mut db).await?)
+    }
+
+    /// Asks services that the operator has named.
+    ///
+    /// # Errors
+    /// `host-incomplete` where this machine trusts no certificate authority.
+    pub fn http(&self) -> Result<deliver::http::Http> {
+        if let Some(http) = self.http.get() {
+            return Ok(http.clone());
+        }
+        let made = deliver::http::Http::new()?;
+        Ok(self.http.get_or_init(|| made).clone())
     }
 
     /// Now.

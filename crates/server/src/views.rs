@@ -5,16 +5,32 @@ use std::collections::BTreeMap;
 use api::account::AccountView;
 use api::event::EventView;
 use api::instance::{DeviceView, InstanceView, Reason};
+use api::session::UserView;
 use base::{Money, NodeId, Result};
 use domain::device::DeviceFacts;
 use sqlx::AnyConnection;
 use store::accounts::Account;
 use store::events::Event;
 use store::instances::Instance;
+use store::profiles::Profile;
 use store::{accounts, allocations, nodes, segments};
 
 use crate::rent::sentences;
 use crate::state::App;
+
+/// A user as he sees himself; `pending` is an address that he has not proven yet.
+pub fn user(p: &Profile, pending: Option<String>) -> UserView {
+    UserView {
+        id: p.user.id.clone(),
+        name: p.user.name.clone(),
+        email_verified: p.email.is_some() && p.email_verified_at.is_some(),
+        email: p.email.clone().or(pending),
+        operator: p.user.operator.is_some(),
+        operator_role: p.user.operator.map(|role| role.to_string()),
+        totp: p.totp_since.is_some(),
+        identity: p.identity.as_str().to_owned(),
+    }
+}
 
 /// An account.
 pub fn account(a: Account) -> AccountView {
@@ -121,4 +137,29 @@ pub fn incident(i: store::incidents::Incident) -> api::operator::IncidentView {
         action: i.action,
         detail: i.detail,
     }
+}
+
+/// An invitation as those see it who may take it back.
+pub fn invitation(i: store::invitations::Invitation) -> api::member::InvitationView {
+    api::member::InvitationView {
+        id: i.id,
+        account: i.account,
+        role: i.role.to_string(),
+        email: i.email,
+        account_name: i.account_name,
+        credit: i.credit,
+        by: i.by,
+        created_at: i.created_at,
+        expires_at: i.expires_at,
+    }
+}
+
+/// Places in accounts.
+pub fn memberships(members: &[store::users::Member]) -> Vec<api::session::Membership> {
+    let view = |m: &store::users::Member| api::session::Membership {
+        id: m.account.clone(),
+        name: m.account_name.clone(),
+        role: m.role.to_string(),
+    };
+    members.iter().map(view).collect()
 }

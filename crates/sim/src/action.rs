@@ -1,9 +1,15 @@
 //! What can happen, as data: a history is a list of these, and can be kept,
 //! shortened and replayed.
 
-use rand::rngs::StdRng;
-use rand::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
+
+/// Numbers from here on, where a wish says which instance, mean the one that the
+/// newest of the held tasks has in its hands: there the races are.
+pub const HELD: u8 = 200;
+
+/// The kind of a [`Action::Step`] that settles all due segments in one transaction,
+/// as the loop of a server does.
+pub const IN_BULK: u8 = 3;
 
 /// One thing that happens. Numbers that pick something are taken modulo what there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,7 +19,7 @@ pub enum Action {
     Step {
         /// Which server.
         server: u8,
-        /// The kind that is looked at first.
+        /// The kind that is looked at first; [`IN_BULK`]: all segments at once.
         kind: u8,
         /// What happens on the way.
         twist: Twist,
@@ -45,14 +51,14 @@ pub enum Action {
     },
     /// Whatever was held goes on.
     Resume {
-        /// Which of those who are held.
+        /// Which of those who are held; 0 is the newest.
         task: u8,
         /// What happens on the way from there.
         twist: Twist,
     },
     /// An order arrives that its sender has given up, or is lost for good.
     Late {
-        /// Which of those orders.
+        /// Which of those orders; 0 is the newest.
         order: u8,
         /// Whether it arrives.
         arrives: bool,
@@ -174,110 +180,4 @@ pub enum Event {
     CommandEnds(u8),
     /// A running instance is busy for so many seconds.
     Busy(u8, i64),
-}
-
-/// As many actions as asked for, all from one seed; the last is a [`Action::Rest`].
-pub fn history(seed: u64, steps: usize) -> Vec<Action> {
-    let mut rng = StdRng::seed_from_u64(seed);
-    let mut actions: Vec<_> = (1..steps.max(1)).map(|_| action(&mut rng)).collect();
-    actions.push(Action::Rest);
-    actions
-}
-
-fn twist(rng: &mut StdRng) -> Twist {
-    // Most often around the first result and the first order of a step: there the races are.
-    let at = *pick(rng, &[0, 1, 2, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8]);
-    let fate = match rng.random_range(0..100) {
-        0..52 => Fate::Go,
-        52..80 => Fate::Hold,
-        80..84 => Fate::Die,
-        84..90 => Fate::Lose,
-        90..95 => Fate::Late,
-        _ => Fate::Refuse(rng.random_range(0..5)),
-    };
-    Twist { at, fate }
-}
-
-fn wish(rng: &mut StdRng) -> Wish {
-    let key = rng.random_bool(0.5).then(|| rng.random_range(0..6));
-    match rng.random_range(0..100) {
-        0..42 => Wish::Rent {
-            account: rng.random_range(0..2),
-            per_ms: rng.random_range(1..9),
-            count: rng.random_range(1..3),
-            rules: rng.random_range(0..8),
-            key,
-        },
-        42..60 => Wish::Stop(rng.random()),
-        60..80 => Wish::Start(rng.random()),
-        80..88 => Wish::Release(rng.random()),
-        88..97 => Wish::TopUp { account: rng.random_range(0..2), key: rng.random_range(0..30) },
-        _ => Wish::Prices(rng.random_range(0..5)),
-    }
-}
-
-fn event(rng: &mut StdRng) -> Event {
-    match rng.random_range(0..100) {
-        0..7 => Event::PowerOff,
-        7..20 => Event::PowerOn,
-        20..27 => Event::NetOff,
-        27..42 => Event::NetOn,
-        42..48 => Event::AgentOff,
-        48..58 => Event::AgentOn,
-        58..64 => Event::Wall(*pick(rng, &[0, 0, 0, 400, -400, 4_000, -4_000, 90_000, -90_000])),
-        64..70 => Event::Card(rng.random()),
-        70..73 => Event::DiskFull(true),
-        73..80 => Event::DiskFull(false),
-        80..92 => Event::Kill(rng.random()),
-        92..96 => Event::CommandEnds(rng.random()),
-        _ => Event::Busy(rng.random(), rng.random_range(1..20_000)),
-    }
-}
-
-fn pick<'t, T>(rng: &mut StdRng, of: &'t [T]) -> &'t T {
-    &of[rng.random_range(0..of.len())]
-}
-
-/// From a moment to days; most often less than a lease.
-fn span(rng: &mut StdRng) -> i64 {
-    match rng.random_range(0..100) {
-        0..40 => rng.random_range(1..1_500),
-        40..72 => rng.random_range(1_000..29_000),
-        72..88 => rng.random_range(30_000..130_000),
-        88..95 => rng.random_range(600_000..9_000_000),
-        95..98 => rng.random_range(9_000_000..80_000_000),
-        _ => rng.random_range(80_000_000..200_000_000),
-    }
-}
-
-fn action(rng: &mut StdRng) -> Action {
-    let server = rng.random_range(0..2);
-    match rng.random_range(0..1_000) {
-        0..400 => Action::Step { server, kind: *pick(rng, &[0, 0, 0, 0, 1, 1, 2]), twist: twist(rng) },
-        400..480 => Action::Hear { server, node: rng.random(), twist: twist(rng) },
-        480..650 => Action::Wish { server, wish: wish(rng), twist: twist(rng) },
-        650..665 => Action::Number { server, twist: twist(rng) },
-        665..745 => Action::Resume { task: rng.random(), twist: twist(rng) },
-        745..762 => Action::Late { order: rng.random(), arrives: rng.random_bool(0.7) },
-        762..769 => Action::Die { server },
-        769..780 => Action::Follow,
-        780..845 => Action::Pass { ms: span(rng) },
-        845..915 => Action::Live { ms: span(rng) },
-        915..988 => Action::Machine { node: rng.random(), event: event(rng) },
-        _ => Action::Rest,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_history_is_a_function_of_its_seed_and_comes_back_from_text() {
-        let one = history(7, 200);
-        assert_eq!(one, history(7, 200));
-        assert_ne!(one, history(8, 200));
-        let text = serde_json::to_string(&one).unwrap();
-        assert_eq!(serde_json::from_str::<Vec<Action>>(&text).unwrap(), one);
-    }
 }

@@ -16,6 +16,9 @@ use crate::world::World;
 /// Most rows that are ever looked at.
 const ALL: i64 = 1_000_000;
 
+/// How long a guard may take from the end of the money to the stop.
+const REACTION: Span = Span::from_secs(2);
+
 /// A law that was broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
@@ -161,8 +164,17 @@ impl World {
         }
         for account in &self.accounts {
             let row = accounts::get(&mut db, account).await?;
-            let (said, sum) = (row.map(|a| a.held), held.get(account).copied().unwrap_or_default());
+            let (said, sum) = (row.as_ref().map(|a| a.held), held.get(account).copied().unwrap_or_default());
             law(said == Some(sum), "what rests holds no money", || format!("{account}: {said:?} is not {sum}"))?;
+            let unsettled = segments::unsettled_of(&mut db, account).await?;
+            let balance = row.as_ref().map(|a| a.balance).unwrap_or_default();
+            if let Some(ends) = standing(balance, &unsettled, now)?.ends {
+                let due_at = row.as_ref().and_then(|a| a.due_at);
+                let right = due_at.is_some_and(|at| at <= ends.max(now).after(REACTION));
+                law(right, "the guard looks before the money ends", || {
+                    format!("{account}: its money ends at {ends}, the guard looks at {due_at:?}")
+                })?;
+            }
         }
         let untold = health::late_untold(&mut db, now.before(Span::from_secs(60))).await?;
         law(untold == 0, "no state waits for ever", || format!("{untold} instances are late and nobody was told"))?;
@@ -250,10 +262,10 @@ impl World {
         Ok(all)
     }
 
-    /// While the money guard works, no account falls further below zero than a
-    /// second's worth of all cards.
+    /// While the money guard works, no account falls further below zero than its
+    /// reaction's worth of all cards.
     pub async fn spent_within(&self, before: &[(Money, Rate)], now: Timestamp) -> Result<(), Broken> {
-        let most = Rate::from_micros_per_hour(5 * 9 * 3_600_000).charge(2_000)?;
+        let most = Rate::from_micros_per_hour(5 * 9 * 3_600_000).charge(REACTION.millis())?;
         for ((id, (old, _)), (left, _)) in self.accounts.iter().zip(before).zip(self.standings().await?) {
             let least = Money::from_micros(old.micros().min(0) - most.micros());
             law(left >= least, "the overdraft is bounded", || format!("{id}: {old} became {left} at {now}"))?;

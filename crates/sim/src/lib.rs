@@ -7,7 +7,9 @@
 mod action;
 mod laws;
 mod machine;
+mod mix;
 mod rest;
+mod scene;
 mod shrink;
 mod story;
 mod truth;
@@ -15,7 +17,8 @@ mod wire;
 mod wish;
 mod world;
 
-pub use action::{Action, Event, Fate, Twist, Wish, history};
+pub use action::{Action, Event, Fate, HELD, IN_BULK, Twist, Wish};
 pub use laws::Broken;
+pub use mix::history;
 pub use shrink::shorten;
 pub use story::{Told, tell};

@@ -59,7 +59,8 @@ pub struct Machine {
     lost: BTreeSet<String>,
     held: BTreeMap<InstanceId, Held>,
     tombs: BTreeMap<InstanceId, i64>,
-    started: BTreeMap<InstanceId, i64>,
+    /// The newest generation of each instance that was ever prepared here.
+    newest: BTreeMap<InstanceId, i64>,
     runs: Vec<Run>,
     ended: Vec<(Timestamp, Ended)>,
     exits: Vec<(Timestamp, CommandExit)>,
@@ -108,7 +109,7 @@ impl Machine {
             lost: BTreeSet::new(),
             held: BTreeMap::new(),
             tombs: BTreeMap::new(),
-            started: BTreeMap::new(),
+            newest: BTreeMap::new(),
             runs: vec![],
             ended: vec![],
             exits: vec![],
@@ -196,6 +197,11 @@ impl Machine {
         if others.any(|(_, h)| spec.devices.iter().any(|uuid| h.spec.devices.contains(uuid))) {
             return Err(Error::new(Cause::DeviceBusy, "a card is held by another instance"));
         }
+        let newest = self.newest.entry(id.clone()).or_insert(generation);
+        if *newest > generation {
+            self.broken.push(format!("generation {generation} of {id} was prepared after {newest}"));
+        }
+        *newest = generation.max(*newest);
         let held = Held { spec: spec.clone(), phase: Phase::Created, held: true, said_ready: None, busy_until: now };
         self.held.insert(id.clone(), held);
         Ok(())
@@ -221,11 +227,6 @@ impl Machine {
                 held.phase = Phase::Running;
                 held.said_ready = Some(said);
                 held.busy_until = now;
-                let newest = self.started.entry(instance.id.clone()).or_insert(instance.generation);
-                if *newest > instance.generation {
-                    self.broken.push(format!("{} generation {known} began after {newest}", instance.id));
-                }
-                *newest = instance.generation.max(*newest);
                 self.runs.push(Run {
                     id: instance.id.clone(),
                     generation: known,

@@ -47,7 +47,8 @@ impl World {
             self.hear(server, node, GO).await?;
         }
         for _ in 0..1_000 {
-            let mut any = false;
+            // As the loops of a server do it: segments in one transaction, if that is possible.
+            let mut any = self.settle(server, GO).await? == Drove::Ended;
             for kind in Kind::ALL {
                 any |= self.step(server, kind, GO).await? == Drove::Ended;
             }

@@ -1,9 +1,10 @@
 //! Two servers on one database, three machines, and whoever is held between them.
 
+mod aim;
 mod drive;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use base::{AccountId, Cause, Error, InstanceId, Money, NodeId, Span, Timestamp, UserId};
 use control::node::Watch;
@@ -19,11 +20,12 @@ use store::{Store, accounts, prices};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use crate::action::{Action, Event, Fate, Twist, Wish};
+use crate::action::{Action, Event, Fate, HELD, IN_BULK, Twist, Wish};
 use crate::laws::Broken;
 use crate::machine::{Machine, silence};
 use crate::wire::{Order, Pass, Place, Shared, Waiting, Wire, WireEngine, arrive_late, lock};
 use crate::wish::{self, Answered, Asked};
+use aim::newest_first;
 
 /// 1 March 2026, 10:00:00 UTC.
 const BEGIN: Timestamp = Timestamp::from_micros(1_772_359_200_000_000);
@@ -53,11 +55,16 @@ pub enum Done {
     Stepped(bool),
     /// The watch of a machine, and how it went.
     Heard(usize, Box<Hearing>, base::Result<()>),
+    /// It could not do its work.
+    Failed(Error),
     /// An answer.
     Answered(Asked, base::Result<Answered>),
     /// Ids of the machines, at the beginning.
     Registered(Vec<NodeId>),
 }
+
+/// The id of what a task has in its hands, once it knows.
+type Hands = Arc<Mutex<Option<String>>>;
 
 /// A task of a server.
 struct Task {
@@ -67,6 +74,7 @@ struct Task {
     waiting: Option<Waiting>,
     /// The machine whose watch it has.
     hears: Option<usize>,
+    object: Hands,
 }
 
 /// How driving a task came to an end.
@@ -173,7 +181,7 @@ impl World {
                 Server { store, control, watches: Vec::new() }
             })
             .collect();
-        let user = User { id: UserId::new(BEGIN, 1), name: "renter".into(), operator: false };
+        let user = User { id: UserId::new(BEGIN, 1), name: "renter".into(), operator: Default::default() };
         let mut world = Self {
             store,
             clock,
@@ -318,16 +326,34 @@ impl World {
         // step places as a process of its own would, so that any two can race.
         let mut control = Control::new(of.store.clone(), of.clock.clone());
         (control.engines, control.metrics) = (of.engines.clone(), of.metrics.clone());
+        let hands = Hands::default();
+        let takes = hands.clone();
         let join = tokio::spawn(async move {
             let Ok(leases) = worker::claim(&control, kind, 1).await else {
                 return Done::Nothing;
             };
+            *takes.lock().unwrap_or_else(PoisonError::into_inner) = leases.first().map(|lease| lease.id.clone());
             for lease in &leases {
                 worker::step(&control, kind, lease).await;
             }
             Done::Stepped(!leases.is_empty())
         });
-        let task = self.task(server, &format!("server {server} steps {}", kind.as_str()), join);
+        let mut task = self.task(server, &format!("server {server} steps {}", kind.as_str()), join);
+        task.object = hands;
+        self.drive(task, twist).await
+    }
+
+    /// Settles everything that is due and nobody's in one transaction, as a server's
+    /// loop does before it looks at segments one by one.
+    pub async fn settle(&mut self, server: usize, twist: Twist) -> Result<Drove, Broken> {
+        let control = self.servers[server].control.clone();
+        let join = tokio::spawn(async move {
+            match control::segment::settle_due(&control).await {
+                Ok(settled) => Done::Stepped(settled > 0),
+                Err(error) => Done::Failed(error),
+            }
+        });
+        let task = self.task(server, &format!("server {server} settles all segments"), join);
         self.drive(task, twist).await
     }
 
@@ -384,6 +410,9 @@ impl World {
     pub async fn act(&mut self, action: Action) -> Result<(), Broken> {
         let server = |n: u8| usize::from(n) % SERVERS;
         match action {
+            Action::Step { server: s, kind: IN_BULK, twist } => {
+                self.settle(server(s), twist).await?;
+            }
             Action::Step { server: s, kind, twist } => {
                 for n in 0..Kind::ALL.len() {
                     let kind = Kind::ALL[(usize::from(kind) + n) % Kind::ALL.len()];
@@ -401,7 +430,7 @@ impl World {
             }
             Action::Resume { task, twist } => {
                 if !self.tasks.is_empty() {
-                    let task = self.tasks.remove(usize::from(task) % self.tasks.len());
+                    let task = self.tasks.remove(newest_first(task, self.tasks.len()));
                     self.note(format!("{} goes on", task.what));
                     // The place where it was held is the first.
                     self.drive(task, Twist { at: twist.at.max(1), ..twist }).await?;
@@ -410,7 +439,7 @@ impl World {
             }
             Action::Late { order, arrives } => {
                 if !self.orphans.is_empty() {
-                    let (node, order) = self.orphans.remove(usize::from(order) % self.orphans.len());
+                    let (node, order) = self.orphans.remove(newest_first(order, self.orphans.len()));
                     if arrives {
                         self.arrive(node, &order);
                     }
@@ -465,61 +494,6 @@ impl World {
                 }
             }
         }
-    }
-
-    async fn wish(&mut self, server: usize, wish: Wish, twist: Twist) -> Result<(), Broken> {
-        // The youngest ones: most of the others are released.
-        let one = |rented: &[(InstanceId, i64)], n: u8| {
-            rented.iter().rev().nth(usize::from(n) % rented.len().clamp(1, 4)).map(|(id, _)| id.clone())
-        };
-        let asked = match wish {
-            Wish::Rent { account, per_ms, count, rules, key } => {
-                self.count += 1;
-                let account = &self.accounts[usize::from(account) % self.accounts.len()];
-                let what = (per_ms, count, rules);
-                let instance = wish::instance(self.count, account, &self.user, what, self.now());
-                self.rented.push((instance.id.clone(), per_ms));
-                Some(Asked::Rent(Box::new(instance), key.map(|key| format!("rent-{key}"))))
-            }
-            Wish::Stop(n) => one(&self.rented, n).map(Asked::Stop),
-            Wish::Start(n) => one(&self.rented, n).map(Asked::Start),
-            Wish::Release(n) => one(&self.rented, n).map(Asked::Release),
-            Wish::TopUp { account, key } => {
-                let account = usize::from(account);
-                // A payment's number says how much it is, as with a payment service.
-                return self.pay(server, account, 5 + 7 * i64::from(key), format!("pay:{account}:{key}"), twist).await;
-            }
-            Wish::Prices(n) => Some(Asked::Prices(format!("v{n}"))),
-        };
-        match asked {
-            Some(asked) => self.ask(server, asked, twist).await,
-            None => Ok(()),
-        }
-    }
-
-    async fn pay(
-        &mut self,
-        server: usize,
-        account: usize,
-        amount: i64,
-        cause: String,
-        twist: Twist,
-    ) -> Result<(), Broken> {
-        let account = self.accounts[account % self.accounts.len()].clone();
-        self.ask(server, Asked::TopUp(account, Money::from_micros(amount * 1_000_000), cause), twist).await
-    }
-
-    async fn ask(&mut self, server: usize, asked: Asked, twist: Twist) -> Result<(), Broken> {
-        let (store, user, now) = (self.servers[server].store.clone(), self.user.clone(), self.now());
-        let what = match &asked {
-            Asked::Rent(instance, key) => format!("server {server} is asked for {} with {key:?}", instance.id),
-            other => format!("server {server} is asked to {other:?}"),
-        };
-        let join = tokio::spawn(async move {
-            let answered = wish::ask(store, asked.clone(), user, now).await;
-            Done::Answered(asked, answered)
-        });
-        self.drive(self.task(server, &what, join), twist).await.map(|_| ())
     }
 
     /// A follower reads what is new, a few at a time.

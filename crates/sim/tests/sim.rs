@@ -5,7 +5,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use suanli_sim::{Action, history, shorten, tell};
+use suanli_sim::{Action, Fate, HELD, Twist, Wish, history, shorten, tell};
 
 /// Seeds of this run: `SIM_SEEDS` and `SIM_STEPS` ask for more.
 fn from_env(name: &str, usual: u64) -> u64 {
@@ -27,7 +27,7 @@ fn lives(seed: u64, actions: &[Action]) {
 
 #[test]
 fn laws_hold_in_every_history() {
-    let steps = usize::try_from(from_env("SIM_STEPS", 130)).unwrap();
+    let steps = usize::try_from(from_env("SIM_STEPS", 110)).unwrap();
     for seed in 1..=from_env("SIM_SEEDS", 10) {
         lives(seed, &history(seed, steps));
     }
@@ -50,6 +50,28 @@ fn what_broke_a_law_once_does_not_again() {
         let File { seed, actions } = serde_json::from_str(&text).unwrap();
         lives(seed, &actions);
     }
+}
+
+/// Where the races are: a wish reaches the very instance that somebody has in his hands.
+#[test]
+fn a_wish_can_aim_at_what_is_held() {
+    let go = Twist { at: 0, fate: Fate::Go };
+    let wish = |wish| Action::Wish { server: 0, wish, twist: go };
+    let rent = wish(Wish::Rent { account: 0, per_ms: 1, count: 1, rules: 7, key: None });
+    let held = Action::Step { server: 0, kind: 0, twist: Twist { at: 2, fate: Fate::Hold } };
+    let stopped = |n: u8, actions: &[Action]| {
+        let told = tell(1, &[actions, &[wish(Wish::Stop(n))]].concat()).unwrap();
+        let id = |line: &&String| line.find("ins-").map(|at| line[at..at + 30].to_owned());
+        let asked: Vec<_> = told.lines.iter().filter(|l| l.contains("is asked")).filter_map(|l| id(&l)).collect();
+        (asked.first().cloned(), asked.last().cloned())
+    };
+    let (oldest, aimed) = stopped(HELD, &[rent, held, rent]);
+    assert!(oldest.is_some());
+    assert_eq!(aimed, oldest, "the held one is the older one");
+    let (oldest, aimed) = stopped(0, &[rent, held, rent]);
+    assert_ne!(aimed, oldest, "0 is the youngest");
+    let (oldest, aimed) = stopped(HELD, &[rent, rent]);
+    assert_ne!(aimed, oldest, "with nobody held it is one of the youngest, not the oldest");
 }
 
 #[test]

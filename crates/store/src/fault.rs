@@ -37,8 +37,8 @@ impl Fault {
             Self::Sql(sqlx::Error::Database(error)) => error,
             Self::App(_) | Self::Sql(_) => return false,
         };
-        // PostgreSQL: serialization failure, deadlock. SQLite: busy, locked.
-        matches!(error.code().as_deref(), Some("40001" | "40P01" | "5" | "6" | "261" | "517"))
+        // PostgreSQL: serialization failure, deadlock, stood still for too long. SQLite: busy, locked.
+        matches!(error.code().as_deref(), Some("40001" | "40P01" | "25P03" | "5" | "6" | "261" | "517"))
     }
 }
 
@@ -107,7 +107,7 @@ fn postgres(code: &str) -> Option<(&'static str, &'static str)> {
         (_, "53100") => Some(FULL),
         (_, "25006") => Some(READ_ONLY),
         ("58", _) => Some(FAILS),
-        ("08" | "53", _) | (_, "57P01" | "57P02" | "57P03" | "57P05") => {
+        ("08" | "53", _) | (_, "25P03" | "57P01" | "57P02" | "57P03" | "57P05") => {
             Some(("the database cannot be reached now", "try again in a moment"))
         }
         _ => None,

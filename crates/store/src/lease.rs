@@ -9,8 +9,9 @@ use sqlx::{AnyConnection, Row};
 
 use crate::{Dialect, Outcome, Tx};
 
-/// How long a claim lasts unless it is renewed.
-pub const LEASE: Span = Span::from_secs(30);
+/// How long a claim lasts unless it is renewed. What a dead or frozen server held
+/// waits so long for another; a living one renews while a step takes longer.
+pub const LEASE: Span = Span::from_secs(10);
 
 /// What is claimed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,6 +131,43 @@ pub async fn renew(tx: &mut Tx<'_>, kind: Kind, lease: &Lease, now: Timestamp) -
         .execute(&mut **tx)
         .await?;
     Ok(done.rows_affected() == 1)
+}
+
+/// Gives a claim back without a result: the object can be claimed again at once.
+pub async fn give_back(tx: &mut Tx<'_>, kind: Kind, lease: &Lease, now: Timestamp) -> Outcome<()> {
+    let clock = lease_now(tx, now).await?;
+    let sql = match kind {
+        Kind::Instances => renew_sql!("instances"),
+        Kind::Segments => renew_sql!("segments"),
+        Kind::Accounts => renew_sql!("accounts"),
+    };
+    sqlx::query(sql)
+        .bind(lease.id.as_str())
+        .bind(lease.token.as_str())
+        .bind(0)
+        .bind(clock.micros())
+        .execute(&mut **tx)
+        .await?;
+    Ok(())
+}
+
+/// Ends every claim, where this server is the only one there can be: whatever is
+/// claimed was claimed by a server before it. Its results would still be dropped,
+/// as the next claim brings another token. Nothing happens on a database that
+/// servers share.
+pub async fn take_back(tx: &mut Tx<'_>) -> Outcome<()> {
+    if tx.dialect() != Dialect::Sqlite {
+        return Ok(());
+    }
+    for kind in Kind::ALL {
+        let sql = match kind {
+            Kind::Instances => "UPDATE instances SET lease_until = 0 WHERE due_at IS NOT NULL AND lease_until > 0",
+            Kind::Segments => "UPDATE segments SET lease_until = 0 WHERE due_at IS NOT NULL AND lease_until > 0",
+            Kind::Accounts => "UPDATE accounts SET lease_until = 0 WHERE due_at IS NOT NULL AND lease_until > 0",
+        };
+        sqlx::query(sql).execute(&mut **tx).await?;
+    }
+    Ok(())
 }
 
 /// What waits, for the metrics and for sleeping exactly as long as nothing is due.

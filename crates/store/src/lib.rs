@@ -9,30 +9,44 @@
 pub mod accounts;
 pub mod allocations;
 pub mod audit;
+pub mod audit_log;
 pub mod backup;
 pub mod events;
 mod fault;
 pub mod fleet;
 pub mod health;
 pub mod idempotency;
+pub mod identities;
 pub mod incidents;
+pub mod inside;
 pub mod instances;
 pub mod intents;
+pub mod invitations;
 pub mod lease;
+pub mod mail_links;
+pub mod members;
 pub mod nodes;
+pub mod outbox;
 pub mod postings;
 pub mod prices;
+pub mod profiles;
+pub mod quotas;
 pub mod recovery;
 mod row;
 pub mod schema;
 pub mod secrets;
 pub mod segments;
+pub mod settings;
 pub mod settlement;
 pub mod site;
+pub mod ssh_keys;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod timing;
+pub mod tokens;
+pub mod totp;
 pub mod users;
+mod words;
 mod write;
 
 use std::time::Duration;
@@ -90,7 +104,14 @@ pub(crate) fn dialect(url: &str) -> Result<Dialect> {
     }
 }
 
+/// How long a transaction may stand still on PostgreSQL. A server that froze in the
+/// middle of one must not hold its rows against all others; it is told when it goes on.
+const STANDSTILL: &str = "SET idle_in_transaction_session_timeout = '5s'";
+
 async fn prepare(connection: &mut AnyConnection, dialect: Dialect) -> sqlx::Result<()> {
+    if dialect == Dialect::Postgres {
+        sqlx::query(STANDSTILL).execute(&mut *connection).await?;
+    }
     if dialect == Dialect::Sqlite {
         // FULL: what was acknowledged survives a power cut; group commit pays for it.
         for pragma in [

@@ -177,10 +177,12 @@ pub async fn proven(tx: &mut Tx<'_>, id: &NodeId, until: Timestamp, boot_id: &st
     Ok(())
 }
 
-/// Marks a node whose agent is out of touch. `true`: it was not marked yet.
-pub async fn mark_lost(tx: &mut Tx<'_>, id: &NodeId) -> Outcome<bool> {
-    let done = sqlx::query("UPDATE nodes SET state = 'lost' WHERE id = $1 AND state = 'ready'")
+/// Marks a node whose agent is out of touch: nobody has heard it since `seen_at`.
+/// `true`: it was not marked yet.
+pub async fn mark_lost(tx: &mut Tx<'_>, id: &NodeId, seen_at: Timestamp) -> Outcome<bool> {
+    let done = sqlx::query("UPDATE nodes SET state = 'lost' WHERE id = $1 AND state = 'ready' AND seen_at = $2")
         .bind(id.as_str())
+        .bind(seen_at.micros())
         .execute(&mut **tx)
         .await?;
     Ok(done.rows_affected() == 1)

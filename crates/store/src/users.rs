@@ -1,9 +1,11 @@
-//! Users and their tokens.
+//! Users and the accounts that they belong to.
 
-use base::{AccountId, Timestamp, TokenId, UserId};
+use base::{AccountId, Timestamp, UserId};
+use domain::rights::{OperatorRole, Role};
 use sqlx::{AnyConnection, Row};
 
-use crate::row::{parsed, time};
+use crate::row::{parsed, parsed_opt, time, time_opt};
+use crate::words::words;
 use crate::{Outcome, Tx};
 
 /// Who signs in.
@@ -13,8 +15,22 @@ pub struct User {
     pub id: UserId,
     /// Unique name.
     pub name: String,
-    /// Whether this user operates the site.
-    pub operator: bool,
+    /// What this user is to the whole site, if anything.
+    pub operator: Option<OperatorRole>,
+}
+
+words! {
+    /// Whether a user can be signed in.
+    UserState {
+        /// He can.
+        Active = "active",
+        /// His address has to be checked first.
+        AwaitingEmail = "awaiting-email",
+        /// An operator has to approve him first.
+        AwaitingApproval = "awaiting-approval",
+        /// An operator has shut him out.
+        Disabled = "disabled",
+    }
 }
 
 /// A user's place in an account.
@@ -25,23 +41,31 @@ pub struct Member {
     /// Its name.
     pub account_name: String,
     /// The role.
-    pub role: String,
+    pub role: Role,
 }
 
-fn user(row: &sqlx::any::AnyRow) -> Outcome<User> {
-    Ok(User { id: parsed(row, "id")?, name: row.try_get("name")?, operator: row.try_get::<i64, _>("operator")? == 1 })
+pub(crate) fn user(row: &sqlx::any::AnyRow) -> Outcome<User> {
+    // A server that knows no roles sets only the flag.
+    let all = (row.try_get::<i64, _>("operator")? == 1).then_some(OperatorRole::Admin);
+    Ok(User { id: parsed(row, "id")?, name: row.try_get("name")?, operator: parsed_opt(row, "operator_role")?.or(all) })
+}
+
+/// The flag that a server goes by which knows no roles.
+fn flag(role: Option<OperatorRole>) -> i64 {
+    i64::from(role == Some(OperatorRole::Admin))
 }
 
 /// Adds a user. `false`: the name is taken.
 pub async fn insert(tx: &mut Tx<'_>, user: &User, password_hash: &str, now: Timestamp) -> Outcome<bool> {
     let done = sqlx::query(
-        "INSERT INTO users (id, name, password_hash, operator, created_at) VALUES ($1, $2, $3, $4, $5)
-         ON CONFLICT (name) DO NOTHING",
+        "INSERT INTO users (id, name, password_hash, operator, operator_role, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (name) DO NOTHING",
     )
     .bind(user.id.as_str())
     .bind(user.name.as_str())
     .bind(password_hash)
-    .bind(i64::from(user.operator))
+    .bind(flag(user.operator))
+    .bind(user.operator.map(OperatorRole::as_str))
     .bind(now.micros())
     .execute(&mut **tx)
     .await?;
@@ -56,11 +80,148 @@ pub async fn any_operator(db: &mut AnyConnection) -> Outcome<bool> {
 
 /// The user of that name and his password hash.
 pub async fn by_name(db: &mut AnyConnection, name: &str) -> Outcome<Option<(User, String)>> {
-    let row = sqlx::query("SELECT id, name, operator, password_hash FROM users WHERE name = $1")
+    let row = sqlx::query("SELECT id, name, operator, operator_role, password_hash FROM users WHERE name = $1")
         .bind(name)
         .fetch_optional(db)
         .await?;
     row.map(|row| Ok((user(&row)?, row.try_get("password_hash")?))).transpose()
+}
+
+/// The user with this id.
+pub async fn get(db: &mut AnyConnection, id: &UserId) -> Outcome<Option<User>> {
+    let row = sqlx::query("SELECT id, name, operator, operator_role FROM users WHERE id = $1")
+        .bind(id.as_str())
+        .fetch_optional(db)
+        .await?;
+    row.as_ref().map(user).transpose()
+}
+
+/// What a user is to the site from now on. `false`: he is the last admin who can
+/// be signed in, and stays it.
+pub async fn set_operator(tx: &mut Tx<'_>, id: &UserId, role: Option<OperatorRole>) -> Outcome<bool> {
+    admins_in_turn(tx).await?;
+    let done = sqlx::query(
+        "UPDATE users SET operator = $2, operator_role = $3
+         WHERE id = $1 AND ($2 = 1 OR operator = 0 OR state <> 'active' OR EXISTS (SELECT 1 FROM users o
+            WHERE o.operator = 1 AND o.state = 'active' AND o.id <> $1))",
+    )
+    .bind(id.as_str())
+    .bind(flag(role))
+    .bind(role.map(OperatorRole::as_str))
+    .execute(&mut **tx)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Two admins who take each other's place at one moment must not both succeed: on
+/// PostgreSQL each would see the other still there.
+async fn admins_in_turn(tx: &mut Tx<'_>) -> Outcome<()> {
+    sqlx::query("UPDATE users SET operator = operator WHERE operator = 1").execute(&mut **tx).await?;
+    Ok(())
+}
+
+/// Moves a user, who is `was` until now, to another state. `false`: he is not
+/// that any more, or he is the last admin who can be signed in.
+pub async fn set_state(tx: &mut Tx<'_>, id: &UserId, was: UserState, state: UserState) -> Outcome<bool> {
+    admins_in_turn(tx).await?;
+    let done = sqlx::query(
+        "UPDATE users SET state = $3
+         WHERE id = $1 AND state = $2 AND ($3 = 'active' OR operator = 0 OR EXISTS (SELECT 1 FROM users o
+            WHERE o.operator = 1 AND o.state = 'active' AND o.id <> $1))",
+    )
+    .bind(id.as_str())
+    .bind(was.as_str())
+    .bind(state.as_str())
+    .execute(&mut **tx)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// A user as operators see him.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Person {
+    /// The user.
+    pub user: User,
+    /// His e-mail address.
+    pub email: Option<String>,
+    /// Whether it was checked.
+    pub email_verified: bool,
+    /// Whether he can be signed in.
+    pub state: UserState,
+    /// Whether he is identified: `none`, `pending`, `verified` or `refused`.
+    pub identity: String,
+    /// Whether he has a second factor.
+    pub totp: bool,
+    /// Since when.
+    pub created_at: Timestamp,
+    /// When he was last here, to the minute.
+    pub seen_at: Option<Timestamp>,
+}
+
+macro_rules! person {
+    () => {
+        "SELECT id, name, operator, operator_role, email, email_verified_at, state, identity, totp_since, created_at, \
+         seen_at FROM users "
+    };
+}
+
+fn person(row: &sqlx::any::AnyRow) -> Outcome<Person> {
+    Ok(Person {
+        user: user(row)?,
+        email: row.try_get("email")?,
+        email_verified: time_opt(row, "email_verified_at")?.is_some(),
+        state: parsed(row, "state")?,
+        identity: row.try_get("identity")?,
+        totp: time_opt(row, "totp_since")?.is_some(),
+        created_at: time(row, "created_at")?,
+        seen_at: time_opt(row, "seen_at")?,
+    })
+}
+
+/// The user of that id, name or e-mail address.
+pub async fn find(db: &mut AnyConnection, reference: &str) -> Outcome<Option<Person>> {
+    let row = sqlx::query(concat!(person!(), "WHERE id = $1 OR name = $1 OR email = $2"))
+        .bind(reference)
+        .bind(reference.to_lowercase())
+        .fetch_all(db)
+        .await?;
+    let mut found = row.iter().map(person).collect::<Outcome<Vec<_>>>()?;
+    // Somebody's name may look like another one's id or address.
+    let rank = |p: &Person| (p.user.id.as_str() != reference, p.user.name != reference);
+    found.sort_by_key(rank);
+    Ok(found.into_iter().next())
+}
+
+/// Which users are wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Only those in this state.
+    pub state: Option<UserState>,
+    /// Only those whose name or address has this in it.
+    pub text: Option<String>,
+}
+
+/// Users older than `before`, newest first.
+pub async fn list(
+    db: &mut AnyConnection,
+    filter: &Filter,
+    before: Option<&UserId>,
+    limit: i64,
+) -> Outcome<Vec<Person>> {
+    let text = filter.text.as_deref().unwrap_or_default().to_lowercase();
+    let text = text.replace('!', "!!").replace('%', "!%").replace('_', "!_");
+    let rows = sqlx::query(concat!(
+        person!(),
+        "WHERE ($1 = '' OR state = $1) AND ($2 = '' OR id < $2)
+            AND (LOWER(name) LIKE $3 ESCAPE '!' OR email LIKE $3 ESCAPE '!') ORDER BY id DESC LIMIT $4"
+    ))
+    .bind(filter.state.map_or("", UserState::as_str))
+    .bind(before.map_or("", UserId::as_str))
+    .bind(format!("%{text}%"))
+    .bind(limit)
+    .fetch_all(db)
+    .await?;
+    rows.iter().map(person).collect()
 }
 
 /// Replaces a password.
@@ -74,14 +235,15 @@ pub async fn set_password(tx: &mut Tx<'_>, id: &UserId, password_hash: &str) -> 
 }
 
 /// Puts a user into an account; an existing membership gets the new role.
-pub async fn join(tx: &mut Tx<'_>, account: &AccountId, user: &UserId, role: &str) -> Outcome<()> {
+pub async fn join(tx: &mut Tx<'_>, account: &AccountId, user: &UserId, role: Role, now: Timestamp) -> Outcome<()> {
     sqlx::query(
-        "INSERT INTO members (account_id, user_id, role) VALUES ($1, $2, $3)
+        "INSERT INTO members (account_id, user_id, role, since) VALUES ($1, $2, $3, $4)
          ON CONFLICT (account_id, user_id) DO UPDATE SET role = excluded.role",
     )
     .bind(account.as_str())
     .bind(user.as_str())
-    .bind(role)
+    .bind(role.as_str())
+    .bind(now.micros())
     .execute(&mut **tx)
     .await?;
     Ok(())
@@ -98,47 +260,7 @@ pub async fn memberships(db: &mut AnyConnection, user: &UserId) -> Outcome<Vec<M
     .await?;
     rows.iter()
         .map(|row| {
-            Ok(Member { account: parsed(row, "id")?, account_name: row.try_get("name")?, role: row.try_get("role")? })
+            Ok(Member { account: parsed(row, "id")?, account_name: row.try_get("name")?, role: parsed(row, "role")? })
         })
         .collect()
-}
-
-/// Adds a token; only the hash of its secret is kept.
-pub async fn insert_token(
-    tx: &mut Tx<'_>,
-    id: &TokenId,
-    owner: &UserId,
-    hash: &str,
-    name: &str,
-    now: Timestamp,
-    expires: Timestamp,
-) -> Outcome<()> {
-    sqlx::query("INSERT INTO tokens (id, user_id, hash, name, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)")
-        .bind(id.as_str())
-        .bind(owner.as_str())
-        .bind(hash)
-        .bind(name)
-        .bind(now.micros())
-        .bind(expires.micros())
-        .execute(&mut **tx)
-        .await?;
-    Ok(())
-}
-
-/// Whose token this is, and when it ends.
-pub async fn by_token(db: &mut AnyConnection, hash: &str) -> Outcome<Option<(User, Timestamp)>> {
-    let row = sqlx::query(
-        "SELECT u.id AS id, u.name AS name, u.operator AS operator, t.expires_at AS expires_at
-         FROM tokens t JOIN users u ON u.id = t.user_id WHERE t.hash = $1",
-    )
-    .bind(hash)
-    .fetch_optional(db)
-    .await?;
-    row.map(|row| Ok((user(&row)?, time(&row, "expires_at")?))).transpose()
-}
-
-/// Takes a token back.
-pub async fn delete_token(tx: &mut Tx<'_>, hash: &str) -> Outcome<()> {
-    sqlx::query("DELETE FROM tokens WHERE hash = $1").bind(hash).execute(&mut **tx).await?;
-    Ok(())
 }

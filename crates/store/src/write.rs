@@ -265,7 +265,16 @@ impl Store {
                     random: self.random.clone(),
                     keys: self.keys.clone(),
                 };
-                let value = work(&mut tx).await?;
+                let value = match work(&mut tx).await {
+                    Ok(value) => value,
+                    Err(fault) => {
+                        // Now, not when the connection is used again: whoever is told of
+                        // the refusal must not find the rows still locked. Where even this
+                        // fails the connection is broken, and its transaction with it.
+                        let _ = transaction.rollback().await;
+                        return Err(fault);
+                    }
+                };
                 let began = Instant::now();
                 transaction.commit().await?;
                 self.timing.commits.since(began);

@@ -26,6 +26,11 @@ pub fn alive(pid: i32) -> bool {
     status(pid, "State:").is_some_and(|state| state != "Z" && state != "X")
 }
 
+/// Whether a process is stopped by a signal.
+pub(crate) fn frozen(pid: i32) -> bool {
+    status(pid, "State:").is_some_and(|state| state == "T")
+}
+
 /// Processes of these users of the machine.
 pub fn processes_of(users: std::ops::Range<u32>) -> Vec<i32> {
     let uid = |pid: &i32| status(*pid, "Uid:").and_then(|uid| uid.parse::<u32>().ok());

@@ -24,6 +24,20 @@ pub fn charge(rate: i64, from_us: i64, to_us: i64) -> i64 {
     i64::try_from(charge).expect("a charge that fits")
 }
 
+/// The one stretch of an instance that became ready once and whose stop was
+/// accepted once.
+///
+/// # Panics
+/// It was another number of times.
+pub fn stretch(renter: &Person, id: &str) -> (i64, i64, i64) {
+    let ready = renter.events(id, "ready");
+    assert_eq!(ready.len(), 1, "it became ready once: {ready:?}\n{}", renter.ok(&["events", id]));
+    let stops = renter.events(id, "stop-accepted");
+    assert_eq!(stops.len(), 1, "its stop was accepted once: {stops:?}");
+    let from = at(&ready[0]["data"]["ready_at"]).micros();
+    (micros(&renter.show(id)["rate"]), from, at(&stops[0]["at"]).micros())
+}
+
 /// Checks a renter's bill of this month against stretches of `(rate in micros an
 /// hour, from, to)` that the test knows from events: their sum is the bill's
 /// total, all of it posted, the balance is what was paid in less the total, and

@@ -1,6 +1,6 @@
 //! Somebody who uses the command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use base::Timestamp;
@@ -80,6 +80,47 @@ impl Person {
         std::fs::write(&file, password).expect("a password file");
         let path = file.to_string_lossy();
         self.ok(&["login", url, "--user", &self.name, "--password-file", &path]);
+    }
+
+    /// The same person with the same login at another server of the site.
+    ///
+    /// # Panics
+    /// He is not signed in.
+    pub fn moved_to(&self, url: &str, home: &Path) -> Self {
+        let login = |home: &Path| home.join("suanli/login.toml");
+        std::fs::create_dir_all(home.join("suanli")).expect("a folder for a person");
+        let saved = std::fs::read_to_string(login(&self.home)).expect("a saved login");
+        let moved: Vec<_> = saved
+            .lines()
+            .map(|line| if line.starts_with("url ") { format!("url = \"{url}\"") } else { line.to_owned() })
+            .collect();
+        std::fs::write(login(home), moved.join("\n")).expect("a saved login");
+        Self { home: home.to_owned(), ..self.clone() }
+    }
+
+    /// The password that he last signed in with.
+    ///
+    /// # Panics
+    /// He never did.
+    pub fn password(&self) -> String {
+        std::fs::read_to_string(self.home.join("password")).expect("a password file")
+    }
+
+    /// His bearer token.
+    ///
+    /// # Panics
+    /// He is not signed in.
+    pub fn token(&self) -> String {
+        let saved = std::fs::read_to_string(self.home.join("suanli/login.toml")).expect("a saved login");
+        let token = saved.lines().find_map(|line| line.strip_prefix("token = \""));
+        token.expect("a token").trim_end_matches('"').to_owned()
+    }
+
+    /// The id of what he calls `name`, released or not; nothing while nobody answers.
+    pub fn listed(&self, name: &str) -> Option<Option<String>> {
+        let ran = self.run(&["--json", "ls", "--all"]);
+        let list = (ran.code == 0).then(|| ran.json())?;
+        Some(list["items"].as_array()?.iter().find(|i| i["name"] == name).map(|i| text(&i["id"])))
     }
 
     /// Rents one card of this model with these further flags, ready to be used; its id.

@@ -1,7 +1,7 @@
 //! A server with its agent, fake cards and a folder of its own.
 
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
@@ -136,12 +136,13 @@ impl Site {
         url
     }
 
-    fn launch(&self, listen: &str) -> Job {
-        let text = |path: PathBuf| path.to_string_lossy().into_owned();
+    /// How a server of this site is started.
+    pub(crate) fn serve(&self, listen: &str, data: &Path) -> Command {
+        let text = |path: &Path| path.to_string_lossy().into_owned();
         let mut command = Command::new(suanli());
         command.args(["serve", "--listen", listen, "--network", "closed", "--node-name", "lab"]);
-        command.args(["--fake-gpus", self.wanted.cards, "--data", &text(self.data())]);
-        command.args(["--agent-state", &text(self.state()), "--subnet", &self.subnet()]);
+        command.args(["--fake-gpus", self.wanted.cards, "--data", &text(data)]);
+        command.args(["--agent-state", &text(&self.state()), "--subnet", &self.subnet()]);
         command.args(["--first-user", &self.users().start.to_string()]);
         if let Some(database) = &self.wanted.database {
             command.args(["--database", database]);
@@ -151,6 +152,11 @@ impl Site {
         command.env("SUANLI_SECRET_KEY_FILE", self.path("secret.key"));
         // What is typed at this terminal is for the tests.
         command.process_group(0);
+        command
+    }
+
+    fn launch(&self, listen: &str) -> Job {
+        let mut command = self.serve(listen, &self.data());
         if let Some(fault) = self.fault.lock().unwrap_or_else(std::sync::PoisonError::into_inner).as_deref() {
             command.env("SUANLI_FAULT", fault);
         }
@@ -169,6 +175,42 @@ impl Site {
         eventually("it answers or dies", || !job.runs() || job.out().contains("suanli answers at "));
         *self.server() = Some(job);
         *self.fault.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = None;
+    }
+
+    /// Kills the server and starts it again so that it freezes, once, when it comes
+    /// to this fault point. Its agent runs on. It may freeze before it ever answers.
+    ///
+    /// # Panics
+    /// It neither answers nor freezes.
+    pub fn restart_to_freeze(&self, point: &str) {
+        self.kill_server();
+        *self.fault.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(format!("{point}:freeze"));
+        let job = self.launch(self.url.strip_prefix("http://").expect("an address"));
+        eventually("it answers or freezes", || job.out().contains("suanli answers at ") || host::frozen(job.pid()));
+        *self.server() = Some(job);
+        *self.fault.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = None;
+    }
+
+    /// Whether the server has frozen by itself.
+    pub fn server_froze(&self) -> bool {
+        self.server().as_ref().is_some_and(|job| host::frozen(job.pid()))
+    }
+
+    /// Lets a frozen server go on.
+    ///
+    /// # Panics
+    /// There is none.
+    pub fn wake_server(&self) {
+        self.server().as_ref().expect("a server").signal(Signal::CONT);
+    }
+
+    /// Stops the server from doing anything, in the middle of whatever it does.
+    ///
+    /// # Panics
+    /// There is none.
+    pub fn freeze_server(&self) {
+        self.server().as_ref().expect("a server").signal(Signal::STOP);
+        eventually("it is frozen", || self.server_froze());
     }
 
     /// Whether the server has died by itself.

@@ -48,8 +48,9 @@ pub fn sweep(arguments: &[String]) -> Option<()> {
     let _ = std::io::stdin().read_to_end(&mut Vec::new());
     let path = |name: &str| folder.join(name).to_string_lossy().into_owned();
     let (data, socket, state) = (path("data"), path("data/agent.sock"), folder.join("agent"));
-    // The server first: it would start its agent again.
-    for words in [["serve", "--data", &data], ["agent", "--socket", &socket]] {
+    let second = path("second");
+    // The servers first: they would start their agent again.
+    for words in [["serve", "--data", &data], ["serve", "--data", &second], ["agent", "--socket", &socket]] {
         pids_with(&words).into_iter().for_each(|pid| host::signal(pid, Signal::KILL));
     }
     let entries = std::fs::read_dir(state.join("instances")).map(|all| all.flatten().collect::<Vec<_>>());

@@ -5,30 +5,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed step is a failed test")]
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
-use e2e::{Person, Site, assert_bill_is_right, at, eventually, micros, soon, text};
-
-/// Every fault point in the source of the product. A new step brings its points
-/// here by itself.
-fn points() -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates");
-    let mut folders = vec![crates];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|e| e == "rs") {
-                let source = std::fs::read_to_string(&path).unwrap();
-                let named = source.split("fault::point(\"").skip(1).filter_map(|rest| rest.split_once('"'));
-                found.extend(named.map(|(name, _)| name.to_owned()));
-            }
-        }
-    }
-    found
-}
+use e2e::{Person, Site, assert_bill_is_right, eventually, micros, points, soon, stretch, text};
 
 /// Who dies when the point is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,20 +60,13 @@ impl Rental<'_> {
         });
     }
 
-    /// The id of this rental in the list; nothing while nobody answers.
-    fn listed(renter: &Person, name: &str) -> Option<Option<String>> {
-        let ran = renter.run(&["--json", "ls", "--all"]);
-        let list = (ran.code == 0).then(|| ran.json())?;
-        Some(list["items"].as_array()?.iter().find(|i| i["name"] == name).map(|i| text(&i["id"])))
-    }
-
     fn rent(&mut self) -> String {
         let name = self.name.clone();
         let wish = ["rent", "--gpu", "T4", "--disk", "1", "--stop-idle", "off", "--stop-after", "1s", "--name", &name];
         self.renter.run(&wish);
         let mut found = None;
         self.until("it is listed", |renter| {
-            found = Self::listed(renter, &name).and_then(|id| {
+            found = renter.listed(&name).and_then(|id| {
                 // Who died before the wish was written has left nothing of it.
                 id.or_else(|| renter.run(&wish).out.lines().next().map(str::to_owned))
             });
@@ -119,15 +90,6 @@ impl Rental<'_> {
         self.until("it is released", |renter| Self::state(renter, &id) == "released");
         id
     }
-}
-
-fn stretch(renter: &Person, id: &str) -> (i64, i64, i64) {
-    let ready = renter.events(id, "ready");
-    assert_eq!(ready.len(), 1, "it became ready once: {ready:?}");
-    let stops = renter.events(id, "stop-accepted");
-    assert_eq!(stops.len(), 1, "its stop was accepted once: {stops:?}");
-    let from = at(&ready[0]["data"]["ready_at"]).micros();
-    (micros(&renter.show(id)["rate"]), from, at(&stops[0]["at"]).micros())
 }
 
 /// All points of one kind on one site, each with its own rental; at the end the
@@ -164,9 +126,6 @@ fn every_point_has_a_case() {
     let covered: BTreeSet<_> = of(&kinds).into_iter().collect();
     assert_eq!(all, covered, "a point of a new kind needs a test below");
 }
-
-// A lease that nobody gives back lasts for 30 s, so each case of a killed server
-// takes about that long: a few cases to a test.
 
 const COMING: [&str; 2] = ["instance.requested", "instance.creating"];
 const THERE: [&str; 2] = ["instance.starting", "instance.running"];

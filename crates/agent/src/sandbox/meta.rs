@@ -78,6 +78,10 @@ impl Folders {
     pub fn run(&self) -> PathBuf {
         self.root.join("run")
     }
+    /// Secret of what runs inside, for the server.
+    pub fn token(&self) -> PathBuf {
+        self.run().join("token")
+    }
     /// Private part of /etc.
     pub fn etc(&self) -> PathBuf {
         self.root.join("etc")

@@ -111,6 +111,9 @@ impl Sandbox {
         let user = self.user_of(meta);
         files::remove_folder(&folders.run())?;
         files::folder(&folders.run(), 0o700, user.map(|u| (u, u)))?;
+        if let Some(token) = &meta.spec.token {
+            files::private(&folders.token(), token.as_bytes(), user.map(|u| (u, u)))?;
+        }
         let log = File::create(folders.log()).map_err(|e| files::error("create", &folders.log(), &e))?;
 
         let cards = self.0.cards.facts_of(&meta.spec.devices)?;

@@ -227,6 +227,7 @@ pub fn spec(cards: &[String]) -> InstanceSpec {
         max_processes: 64,
         env: BTreeMap::new(),
         on_start: None,
+        token: None,
     }
 }
 

@@ -4,8 +4,8 @@ use base::{Cause, Result};
 use domain::instance::{Desired, State};
 use engine::Engine;
 use futures_util::FutureExt;
-use store::allocations;
 use store::instances::Reason;
+use store::{allocations, inside, settings};
 
 use super::spec::spec;
 use super::{Step, change, go, patience};
@@ -15,11 +15,13 @@ pub(super) async fn step<C: Clock, E: Engine>(step: Step<'_, C, E>) -> Result<()
     if step.instance.desired != Desired::Running {
         return step.stop_as_wished().await;
     }
-    let devices = {
+    let (devices, token, url) = {
         let mut db = step.control.store.read().await?;
-        allocations::held_by(&mut db, &step.instance.id).await?
+        let devices = allocations::held_by(&mut db, &step.instance.id).await?;
+        let token = inside::to_hand_over(&mut db, &step.instance.id).await?;
+        (devices, token, settings::get(&mut db).await?.public_url)
     };
-    let spec = spec(&step.instance, devices.into_iter().map(|d| d.uuid).collect());
+    let spec = spec(&step.instance, devices.into_iter().map(|d| d.uuid).collect(), token, url);
     if !step.still_ours().await? {
         return Ok(());
     }
@@ -32,8 +34,9 @@ pub(super) async fn step<C: Clock, E: Engine>(step: Step<'_, C, E>) -> Result<()
     match created {
         Ok(()) => {
             let now = step.control.clock.now();
-            step.apply(change(move |_, mut i| {
+            step.apply(change(move |tx, mut i| {
                 async move {
+                    inside::handed_over(tx, &i.id).await?;
                     let next = if i.desired == Desired::Running { State::Starting } else { State::Stopping };
                     go(&mut i, next, now);
                     Ok(i)

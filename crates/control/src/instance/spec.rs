@@ -9,8 +9,11 @@ pub(super) fn reference(instance: &Instance) -> InstanceRef {
 }
 
 /// Everything the engine needs.
-pub(super) fn spec(instance: &Instance, devices: Vec<String>) -> InstanceSpec {
+pub(super) fn spec(instance: &Instance, devices: Vec<String>, token: Option<String>, url: String) -> InstanceSpec {
     let mut env = instance.env.clone();
+    if !url.is_empty() {
+        env.insert("SUANLI_URL".into(), url);
+    }
     env.insert("SUANLI_INSTANCE".into(), instance.id.to_string());
     env.insert("SUANLI_SLUG".into(), instance.slug.to_string());
     env.insert("SUANLI_GPU".into(), instance.gpu.clone());
@@ -24,5 +27,6 @@ pub(super) fn spec(instance: &Instance, devices: Vec<String>) -> InstanceSpec {
         max_processes: instance.cpus.saturating_mul(1_024).clamp(4_096, 131_072),
         env,
         on_start: instance.on_start.clone(),
+        token,
     }
 }

@@ -46,7 +46,10 @@ pub struct Watch<C, E> {
     control: Control<C, E>,
     engine: Arc<E>,
     node: NodeId,
+    /// When anybody was last known to have heard it, by the clock of this server.
     heard: Timestamp,
+    /// The same as that server wrote it down, by a clock that may be another one.
+    seen_at: Timestamp,
     seen: Seen,
 }
 
@@ -64,7 +67,7 @@ impl<C: Clock, E: Engine> Watch<C, E> {
     /// Begins to hear `node` through `engine`.
     pub fn new(control: Control<C, E>, engine: Arc<E>, node: NodeId) -> Self {
         let heard = control.clock.now();
-        Self { control, engine, node, heard, seen: Seen::default() }
+        Self { control, engine, node, heard, seen_at: Timestamp::EPOCH, seen: Seen::default() }
     }
 
     /// Asks once and writes down what the answer proves; silence that lasts
@@ -73,8 +76,7 @@ impl<C: Clock, E: Engine> Watch<C, E> {
     /// # Errors
     /// The engine's or the database's, after it was logged.
     pub async fn hear(&mut self) -> Result<()> {
-        let Self { control, engine, node, seen, .. } = self;
-        let done = round(control, engine, node, seen).await;
+        let done = self.round().await;
         let now = self.control.clock.now();
         match &done {
             Ok(()) => {
@@ -87,7 +89,7 @@ impl<C: Clock, E: Engine> Watch<C, E> {
                 tracing::warn!(%error, node = %self.node, "the node was not heard");
                 self.seen = Seen::default();
                 if now.since(self.heard) > LOST_AFTER
-                    && let Err(error) = mark_lost(&self.control, &self.node, self.heard).await
+                    && let Err(error) = mark_lost(&self.control, &self.node, self.seen_at).await
                 {
                     tracing::error!(%error, node = %self.node, "marking the node as lost is tried again");
                 }
@@ -95,34 +97,34 @@ impl<C: Clock, E: Engine> Watch<C, E> {
         }
         done
     }
-}
 
-async fn round<C: Clock, E: Engine>(
-    control: &Control<C, E>,
-    engine: &Arc<E>,
-    node: &NodeId,
-    seen: &mut Seen,
-) -> Result<()> {
-    let stored = stored(control, node).await?;
-    let report = engine.report(stored.proven_until, WAIT).await?;
-    if report.inventory_version != stored.inventory_version || report.boot_id != stored.boot_id {
-        store_inventory(control, &engine.info().await?).await?;
-        // That said of every device that it answers.
-        seen.lost.clear();
+    async fn round(&mut self) -> Result<()> {
+        let Self { control, engine, node, seen, .. } = self;
+        let stored = stored(control, node).await?;
+        // Another server may have heard it while this one did not, or stood still.
+        if stored.seen_at != self.seen_at {
+            (self.seen_at, self.heard) = (stored.seen_at, control.clock.now());
+        }
+        let report = engine.report(stored.proven_until, WAIT).await?;
+        if report.inventory_version != stored.inventory_version || report.boot_id != stored.boot_id {
+            store_inventory(control, &engine.info().await?).await?;
+            // That said of every device that it answers.
+            seen.lost.clear();
+        }
+        evidence::apply(control, node, &report).await?;
+        devices(control, &report, seen).await?;
+        clock_step(control, node, &report, seen).await?;
+        if !seen.in_touch {
+            close(control, "node-out-of-touch", node.as_str()).await?;
+            seen.in_touch = true;
+        }
+        if seen.alive.as_ref() != Some(&report.alive) {
+            let done = reconcile::compare(control, engine, node, &report, stored.proven_until).await?;
+            seen.alive = done.then_some(report.alive);
+        }
+        control.engines.keep_samples(report.samples);
+        Ok(())
     }
-    evidence::apply(control, node, &report).await?;
-    devices(control, &report, seen).await?;
-    clock_step(control, node, &report, seen).await?;
-    if !seen.in_touch {
-        close(control, "node-out-of-touch", node.as_str()).await?;
-        seen.in_touch = true;
-    }
-    if seen.alive.as_ref() != Some(&report.alive) {
-        let done = reconcile::compare(control, engine, node, &report, stored.proven_until).await?;
-        seen.alive = done.then_some(report.alive);
-    }
-    control.engines.keep_samples(report.samples);
-    Ok(())
 }
 
 async fn close<C: Clock, E: Engine>(control: &Control<C, E>, kind: &'static str, subject: &str) -> Result<()> {
@@ -166,16 +168,16 @@ async fn store_inventory<C: Clock, E: Engine>(control: &Control<C, E>, info: &No
         .await
 }
 
-async fn mark_lost<C: Clock, E: Engine>(control: &Control<C, E>, node: &NodeId, heard: Timestamp) -> Result<()> {
+async fn mark_lost<C: Clock, E: Engine>(control: &Control<C, E>, node: &NodeId, seen_at: Timestamp) -> Result<()> {
     let (node, now) = (node.clone(), control.clock.now());
     control
         .store
         .write(move |tx| {
             let node = node.clone();
             async move {
-                if nodes::mark_lost(tx, &node).await? {
+                if nodes::mark_lost(tx, &node, seen_at).await? {
                     let action = "see whether the machine runs and its agent answers (`suanli doctor` there); its renters are not charged for what nobody can prove";
-                    let detail = format!("its agent was last heard at {heard}");
+                    let detail = format!("its agent was last heard at {seen_at}");
                     incidents::open(tx, now, "node-out-of-touch", node.as_str(), action, &detail).await?;
                 }
                 Ok(())

@@ -133,6 +133,11 @@ impl SimEngine {
         info.inventory_version += 1;
     }
 
+    /// The token that the last generation of an instance came with.
+    pub fn token(&self, id: &InstanceId) -> Option<String> {
+        self.inner().machine.token(id)
+    }
+
     /// What the machine has, whether it can be reached or not.
     pub fn truth(&self) -> Vec<Alive> {
         self.inner().machine.alive()

@@ -161,6 +161,10 @@ impl Machine {
         })
     }
 
+    pub(super) fn token(&self, id: &InstanceId) -> Option<String> {
+        self.held.get(id).and_then(|h| h.spec.token.clone())
+    }
+
     pub(super) fn alive(&self) -> Vec<Alive> {
         let one = |h: &Held| Alive {
             instance: h.spec.instance.clone(),

@@ -9,7 +9,7 @@ use store::lease::{Kind, LEASE, Lease};
 use crate::world::{World, clock, money, want};
 
 /// Begins a step that hangs in an engine call, and waits until it does.
-async fn hang(w: &World, call: Call, span: Span) -> tokio::task::JoinHandle<()> {
+async fn hang(w: &World, call: Call, span: Span) -> tokio::task::JoinHandle<bool> {
     w.engine().trouble(call, Trouble::Slow(span));
     let mut calls = w.engine().calls();
     let before = calls.borrow().iter().filter(|c| **c == call).count();

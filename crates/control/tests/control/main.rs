@@ -6,11 +6,13 @@ extern crate suanli_control as control;
 
 mod examples;
 mod fencing;
+mod inside;
 mod life;
 mod money;
 mod nodes;
 mod random;
 mod recovery;
+mod retention;
 mod rules;
 mod settlement;
 mod trouble;

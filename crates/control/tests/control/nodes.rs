@@ -1,9 +1,11 @@
 //! Evidence: what a machine proves, late or never, and what it shows besides.
 
 use base::{Cause, Span};
+use control::Clock;
 use control::testing::SimEngine;
 use domain::instance::State;
 use engine::Engine;
+use store::nodes;
 
 use crate::world::{World, clock, money, want};
 
@@ -237,6 +239,28 @@ async fn silence_takes_a_machine_out_of_stock_and_the_first_word_brings_it_back(
     assert!(w.incidents("node-out-of-touch").await[0].closed_at.is_some());
 }
 
+#[tokio::test]
+async fn a_machine_that_another_server_hears_stays_in_stock() {
+    let mut w = World::new(&[1]).await;
+    w.engine().set_reachable(false);
+    let node = w.machines[0].id.clone();
+    let boot = nodes::get(&mut w.store.read().await.unwrap(), &node).await.unwrap().unwrap().boot_id;
+    for _ in 0..15 {
+        w.run_for(Span::from_secs(1)).await;
+        let (now, node, boot) = (w.clock.now(), node.clone(), boot.clone());
+        let heard = w.store.write(move |tx| {
+            let (node, boot) = (node.clone(), boot.clone());
+            Box::pin(async move { nodes::proven(tx, &node, now, &boot, now).await })
+        });
+        heard.await.unwrap();
+        assert_eq!(w.node_state().await, "ready");
+    }
+    assert!(w.incidents("node-out-of-touch").await.is_empty());
+    // Then nobody hears it any more.
+    w.run_for(Span::from_secs(12)).await;
+    assert_eq!(w.node_state().await, "lost");
+}
+
 /// Starts something on a machine behind the store's back.
 async fn plant(engine: &SimEngine, id: &base::InstanceId, generation: i64) {
     let instance = engine::InstanceRef { id: id.clone(), slug: base::Slug::new(99), generation };
@@ -249,6 +273,7 @@ async fn plant(engine: &SimEngine, id: &base::InstanceId, generation: i64) {
         max_processes: 1,
         env: std::collections::BTreeMap::new(),
         on_start: None,
+        token: None,
     };
     engine.create(&spec).await.unwrap();
     engine.start(&instance).await.unwrap();

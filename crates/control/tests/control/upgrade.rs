@@ -28,6 +28,7 @@ async fn machine(clock: &Arc<SimClock>, running: &[instances::Instance]) -> SimE
             max_processes: 4_096,
             env: i.env.clone(),
             on_start: i.on_start.clone(),
+            token: None,
         };
         engine.create(&spec).await.unwrap();
         engine.start(&instance).await.unwrap();

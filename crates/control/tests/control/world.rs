@@ -143,7 +143,7 @@ impl World {
         store.seed(11);
         let clock = Arc::new(SimClock::at(TEN));
         let control = Control::new(store.clone(), clock.clone());
-        let user = User { id: UserId::new(TEN, 1), name: "renter".into(), operator: false };
+        let user = User { id: UserId::new(TEN, 1), name: "renter".into(), operator: None };
         let account = Account {
             id: AccountId::new(TEN, 1),
             name: "renter".into(),

@@ -9,16 +9,16 @@ use std::time::{Duration, Instant};
 use axum::body::{Body, Bytes};
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::header::{AUTHORIZATION, CONNECTION};
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use base::{Cause, Error};
+use base::{Cause, Error, UserId};
 use http_body::{Frame, SizeHint};
 
 use super::{Guard, Origin, Peer, TooMany};
-use crate::error;
 use crate::observed::Limit;
 use crate::state::App;
+use crate::{auth, error};
 
 /// What takes longer the longer a site exists. Only operators may ask for it.
 const LONG: &[&str] = &["/v1/audit"];
@@ -30,7 +30,7 @@ const LONG: &[&str] = &["/v1/audit"];
 pub async fn layer(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let peer = request.extensions().get::<Peer>().copied();
     let origin = Origin::of(peer, request.headers(), app.guard.limits.behind_proxy);
-    if let Err((limit, refused)) = app.guard.request(origin, request.headers().get(AUTHORIZATION)) {
+    if let Err((limit, refused)) = app.guard.request(origin, request.headers()) {
         app.observed.limited(limit);
         return refused.into_response();
     }
@@ -65,14 +65,24 @@ fn too_slow(limit: Duration, by_caller: bool) -> Response {
 }
 
 impl Guard {
-    fn request(&self, origin: Origin, authorization: Option<&HeaderValue>) -> Result<(), (Limit, TooMany)> {
+    /// Counts a request of a signed-in user, whatever token he sends.
+    ///
+    /// # Errors
+    /// There were too many.
+    pub(crate) fn user(&self, user: &UserId) -> Result<(), TooMany> {
+        let taken = self.users.take(self.name(user), Instant::now());
+        taken.map_err(|wait| TooMany::new("too many requests of this user", wait))
+    }
+
+    fn request(&self, origin: Origin, headers: &HeaderMap) -> Result<(), (Limit, TooMany)> {
         let now = Instant::now();
         if origin.0.is_some() {
             let taken = self.addresses.take(self.name(origin), now);
             taken.map_err(|wait| (Limit::Address, TooMany::new("too many requests from this address", wait)))?;
         }
-        if let Some(token) = authorization {
-            let taken = self.tokens.take(self.name(token.as_bytes()), now);
+        let token = headers.get(AUTHORIZATION).map(HeaderValue::as_bytes);
+        if let Some(token) = token.or_else(|| auth::cookie(headers).map(str::as_bytes)) {
+            let taken = self.tokens.take(self.name(token), now);
             taken.map_err(|wait| (Limit::Token, TooMany::new("too many requests with this token", wait)))?;
         }
         Ok(())

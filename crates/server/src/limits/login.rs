@@ -1,7 +1,12 @@
 //! Attempts to sign in: few from one address as one user, and few from one
-//! address as anybody. A user is never refused for what other addresses tried.
+//! address as anybody. A user is never refused for what other addresses tried, but
+//! for one thing: codes of his second factor are guessed only by who has his
+//! password, and have so few digits that many addresses together must not try them
+//! all. His recovery codes stay good meanwhile, and a new password ends the guessing.
 
 use std::time::Instant;
+
+use base::UserId;
 
 use super::{Guard, Origin, TooMany};
 
@@ -18,6 +23,43 @@ impl Guard {
             self.logins_by_address.take(self.name(origin), now).map_err(refused)?;
         }
         self.logins.take(self.name((origin, user)), now).map_err(refused)
+    }
+
+    /// Counts what strangers may do that costs the site or others something: to sign
+    /// up, to have mail sent, to use a link up.
+    ///
+    /// # Errors
+    /// There were too many.
+    pub fn stranger(&self, origin: Origin) -> Result<(), TooMany> {
+        if origin.0.is_none() {
+            // All who come through a proxy that was not declared would be shut out together.
+            return Ok(());
+        }
+        let taken = self.signups_by_address.take(self.name(origin), Instant::now());
+        taken.map_err(|wait| TooMany::new("too many of these requests from this address", wait))
+    }
+
+    /// Counts a guess at the second factor of a user whose password was right.
+    ///
+    /// # Errors
+    /// There were too many.
+    pub fn code(&self, user: &UserId) -> Result<(), TooMany> {
+        let taken = self.codes.take(self.name(("code", user)), Instant::now());
+        taken.map_err(|wait| TooMany::new("too many codes were tried; a recovery code still works", wait))
+    }
+
+    /// Counts a check of who a user is.
+    ///
+    /// # Errors
+    /// There were too many.
+    pub fn identity(&self, user: &UserId) -> Result<(), TooMany> {
+        let taken = self.codes.take(self.name(("identity", user)), Instant::now());
+        taken.map_err(|wait| TooMany::new("too many checks of this user", wait))
+    }
+
+    /// The code was right: those before it were slips of the hand.
+    pub fn code_was_right(&self, user: &UserId) {
+        self.codes.refill(self.name(("code", user)));
     }
 
     /// The password was right: attempts before it were slips of the hand.
@@ -63,6 +105,21 @@ mod tests {
         assert!(guard.login(at(2), "user-1").is_ok());
         // All who come through a proxy that was not declared would be locked out together.
         assert_eq!((0..20).filter(|n| guard.login(Origin(None), &format!("user-{n}")).is_ok()).count(), 20);
+    }
+
+    #[test]
+    fn strangers_are_counted_by_address_and_codes_by_user() {
+        let day = Duration::from_secs(86_400);
+        let two = Rate { every: day, burst: 2 };
+        let guard = Guard::new(Limits { signups_per_address: two, codes: two, ..Limits::default() });
+        assert_eq!((0..9).filter(|_| guard.stranger(at(1)).is_ok()).count(), 2);
+        assert!(guard.stranger(at(2)).is_ok());
+        assert_eq!((0..9).filter(|_| guard.stranger(Origin(None)).is_ok()).count(), 9);
+        let (wei, ann) = (UserId::new(base::Timestamp::EPOCH, 1), UserId::new(base::Timestamp::EPOCH, 2));
+        assert_eq!((0..9).filter(|_| guard.code(&wei).is_ok()).count(), 2);
+        assert!(guard.code(&ann).is_ok());
+        guard.code_was_right(&wei);
+        assert!(guard.code(&wei).is_ok());
     }
 
     #[test]

@@ -58,12 +58,19 @@ pub struct Limits {
     pub stalled: Duration,
     /// Requests with one token.
     pub per_token: Rate,
+    /// Requests of one user with all his tokens together.
+    pub per_user: Rate,
     /// Requests from one address that is not loopback.
     pub per_address: Rate,
     /// Attempts to sign in as one user from one address; a success gives all back.
     pub logins: Rate,
     /// Attempts to sign in as anybody from one address that is not loopback.
     pub logins_per_address: Rate,
+    /// Sign-ups, requests for mail and uses of mailed links from one address that is
+    /// not loopback.
+    pub signups_per_address: Rate,
+    /// Guesses at the second factor of one user, from wherever they come.
+    pub codes: Rate,
     /// Whether the peers on loopback are the operator's reverse proxy, whose
     /// `X-Forwarded-For` says who calls.
     pub behind_proxy: bool,
@@ -78,9 +85,12 @@ impl Default for Limits {
             answer: Duration::from_secs(30),
             stalled: Duration::from_secs(30),
             per_token: Rate::per_second(100),
+            per_user: Rate::per_second(200),
             per_address: Rate::per_second(300),
             logins: Rate { every: Duration::from_secs(6), burst: 10 },
             logins_per_address: Rate { every: Duration::from_secs(1), burst: 60 },
+            signups_per_address: Rate { every: Duration::from_secs(30), burst: 20 },
+            codes: Rate { every: Duration::from_secs(30), burst: 20 },
             behind_proxy: false,
         }
     }
@@ -127,9 +137,12 @@ pub struct Guard {
     pub(crate) limits: Limits,
     names: RandomState,
     tokens: Buckets,
+    users: Buckets,
     addresses: Buckets,
     logins: Buckets,
     logins_by_address: Buckets,
+    signups_by_address: Buckets,
+    codes: Buckets,
 }
 
 impl Guard {
@@ -138,9 +151,12 @@ impl Guard {
         Self {
             names: RandomState::new(),
             tokens: Buckets::new(limits.per_token),
+            users: Buckets::new(limits.per_user),
             addresses: Buckets::new(limits.per_address),
             logins: Buckets::new(limits.logins),
             logins_by_address: Buckets::new(limits.logins_per_address),
+            signups_by_address: Buckets::new(limits.signups_per_address),
+            codes: Buckets::new(limits.codes),
             limits,
         }
     }

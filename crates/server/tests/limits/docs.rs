@@ -44,8 +44,11 @@ fn the_page_tells_every_limit_with_its_default() {
         (Limit::Connections, limits.connections.to_string()),
         (Limit::ConnectionsOfAddress, limits.connections_per_address.to_string()),
         (Limit::Token, per_second(limits.per_token)),
+        (Limit::User, per_second(limits.per_user)),
         (Limit::Address, per_second(limits.per_address)),
         (Limit::Login, format!("{}; from one address {}", every(limits.logins), every(limits.logins_per_address))),
+        (Limit::SignUp, every(limits.signups_per_address)),
+        (Limit::Code, every(limits.codes)),
         (Limit::Time, format!("{} s", limits.answer.as_secs())),
         (Limit::Stalled, format!("{} s", limits.stalled.as_secs())),
     ]);

@@ -73,7 +73,8 @@ async fn requests_readers_and_the_database_are_counted() {
     assert!(writes > 0 && value("store_operations_total{what=\"commit\"}") > 0);
     assert!(value("store_microseconds_total{what=\"commit\"}") > 0);
     assert!(value("store_operations_total{what=\"read-wait\"}") > 0);
-    assert_eq!(value("store_grouped_writes_total"), writes);
+    // One that is under way is in a group already.
+    assert!(value("store_grouped_writes_total") >= writes);
     assert!(value("store_commit_groups_total{size=\"1\"}") > 0);
     assert!(value("events_unsequenced") > 0);
     assert!(!text.contains(id.as_str()) && !text.contains("/no/such/path") && !text.contains("BREW"), "{text}");

@@ -126,6 +126,8 @@ async fn serve(url: &str, folder: &Path, ends: oneshot::Receiver<()>) -> (Socket
         first_login: folder.join("first-login.txt"),
         keys: server::secrets::KeySource::File(folder.join("secret.key")),
         limits: Limits { answer: std::time::Duration::from_secs(30), ..generous() },
+        mail_folder: None,
+        identity_command: None,
     };
     let (tell, told) = oneshot::channel();
     tokio::spawn(server::serve::run(config, async { drop(ends.await) }, |started| tell.send(started).unwrap()));

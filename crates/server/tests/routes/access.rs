@@ -5,12 +5,12 @@ use axum::http::Request;
 use base::{Span, TokenId};
 use serde_json::{Value, json};
 use server::auth::token_hash;
-use store::users;
+use store::tokens;
 
 use crate::answer::Answer;
 use crate::db::{Db, both, write};
 use crate::openapi::operations;
-use crate::site::{CARD, Person, Site, request};
+use crate::site::{CARD, Person, Site, request, session};
 
 /// Where a request names what it is about.
 enum About {
@@ -22,6 +22,8 @@ enum About {
     Query,
     /// An account in the body.
     Body,
+    /// An account in the path.
+    Account,
 }
 
 enum Case {
@@ -35,10 +37,18 @@ enum Case {
 
 /// The case of an operation. Add one for each new route, and say truly who may.
 fn case(operation: &str) -> Case {
-    use About::{Body, Instance, Nothing, Query};
+    use About::{Account, Body, Instance, Nothing, Query};
     let none = Value::Null;
     match operation {
-        "healthz" | "readyz" | "metrics" | "login" => Case::Public,
+        "healthz" | "readyz" | "metrics" | "login" | "site" | "sign_up" | "invitation_preview" | "verify_email"
+        | "forgot_password" | "reset_password" | "oidc_start" | "oidc_callback" => Case::Public,
+        "sessions" | "end_session" | "resend_email" | "prepare_totp" | "identity" => Case::Member(Nothing, none),
+        "logout_everywhere" | "check_identity" => Case::Member(Nothing, json!({})),
+        "change_password" => Case::Member(Nothing, json!({ "old": "one", "new": "two" })),
+        "confirm_totp" => Case::Member(Nothing, json!({ "code": "123456" })),
+        "remove_totp" => Case::Member(Nothing, json!({ "password": "one", "code": "123456" })),
+        "site_settings" => Case::Operator(none),
+        "set_site_settings" => Case::Operator(json!({ "name": "Lab" })),
         "logout" | "whoami" | "offers" | "gpus" | "prices" | "events" => Case::Member(Nothing, none),
         "quote" | "rent" => Case::Member(Body, json!({ "gpu": CARD })),
         "instances" | "balance" | "bill" => Case::Member(Query, none),
@@ -46,6 +56,25 @@ fn case(operation: &str) -> Case {
             Case::Member(Instance, none)
         }
         "start" => Case::Member(Instance, json!({})),
+        "tokens" | "delete_token" | "keys" | "delete_key" | "revoke_invitation" => Case::Member(Nothing, none),
+        "create_token" => Case::Member(Nothing, json!({ "name": "ci", "scopes": ["read"] })),
+        "add_key" => Case::Member(Nothing, json!({ "key": "ssh-ed25519 AAAA" })),
+        "accept_invitation" => Case::Member(Nothing, json!({ "secret": "inv_" })),
+        "members" | "quotas" | "remove_member" => Case::Member(Account, none),
+        "set_member_role" | "invite_member" => Case::Member(Account, json!({ "role": "viewer" })),
+        "set_quotas" | "invite_user" | "set_audit_log_retention" => Case::Operator(json!({})),
+        "set_operator_role" => Case::Operator(json!({ "operator_role": "auditor" })),
+        "invitations"
+        | "users"
+        | "approve_user"
+        | "disable_user"
+        | "enable_user"
+        | "give_password"
+        | "remove_second_factor"
+        | "audit_log"
+        | "export_audit_log"
+        | "check_audit_log"
+        | "audit_log_retention" => Case::Operator(none),
         "create_account" => Case::Operator(json!({ "name": "gamma" })),
         "top_up" => Case::Operator(json!({ "amount": "1" })),
         "load_prices" | "lint_prices" => Case::Operator(json!({ "text": billing::book::DEMO })),
@@ -74,7 +103,7 @@ fn routes(document: &Value) -> Vec<Route> {
 impl Route {
     /// A request by somebody about `reference`.
     async fn ask(&self, site: &Site, by: Option<&Person>, reference: &str) -> Answer {
-        let mut path = self.path.replace("{id}", reference);
+        let mut path = self.path.replace("{id}", reference).replace("{user}", "alice");
         let mut body = match &self.case {
             Case::Public => Value::Null,
             Case::Member(_, body) | Case::Operator(body) => body.clone(),
@@ -96,7 +125,7 @@ async fn strangers_are_sent_away(db: &Db) {
     let old = Person { id: site.alice.id.clone(), token: server::auth::new_token() };
     let (owner, hash, now) = (site.alice.id.clone(), token_hash(&old.token), site.app.now());
     write!(db.store, |tx, owner, hash| {
-        users::insert_token(tx, &TokenId::new(now, tx.random()), &owner, &hash, "old", now, now).await
+        tokens::insert(tx, &owner, &session(TokenId::new(now, tx.random()), now, now), &hash).await
     })
     .unwrap();
     let mut asked = 0;
@@ -138,7 +167,7 @@ async fn members_of_other_accounts_learn_nothing(db: &Db) {
             Case::Member(About::Instance, _) => {
                 (vec![id.as_str(), slug.as_str(), "job"], "ins-00000000000000000000000000")
             }
-            Case::Member(About::Query | About::Body, _) => {
+            Case::Member(About::Query | About::Body | About::Account, _) => {
                 (vec![site.alpha.as_str(), "alpha"], "acc-00000000000000000000000000")
             }
             _ => continue,

@@ -12,6 +12,7 @@ use billing::ledger::Posting;
 use control::{Clock, SystemClock};
 use domain::device::{DeviceFacts, DeviceSample};
 use domain::instance::State;
+use domain::rights::{OperatorRole, Role};
 use engine::Stats;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -23,8 +24,9 @@ use store::accounts::Account;
 use store::instances::Instance;
 use store::nodes::Inventory;
 use store::segments::Segment;
+use store::tokens::{Session, SessionKind};
 use store::users::User;
-use store::{Store, accounts, allocations, fleet, instances, nodes, postings, segments, users};
+use store::{Store, accounts, allocations, fleet, instances, nodes, postings, segments, tokens, users};
 use tokio::io::DuplexStream;
 use tokio::sync::mpsc;
 use tower::ServiceExt;
@@ -247,13 +249,20 @@ pub async fn person(app: &App, name: &str, operator: bool) -> Person {
     let token = server::auth::new_token();
     let (name, hash, ends) = (name.to_owned(), token_hash(&token), now.after(Span::from_hours(1)));
     let id = write!(app.store, |tx, name, hash| {
+        let operator = operator.then_some(OperatorRole::Admin);
         let user = User { id: UserId::new(now, tx.random()), name, operator };
         assert!(users::insert(tx, &user, "no password", now).await?);
-        users::insert_token(tx, &TokenId::new(now, tx.random()), &user.id, &hash, "test", now, ends).await?;
+        tokens::insert(tx, &user.id, &session(TokenId::new(now, tx.random()), now, ends), &hash).await?;
         Ok(user.id)
     })
     .unwrap();
     Person { id, token }
+}
+
+/// A session of the command line.
+pub fn session(id: TokenId, created_at: Timestamp, expires_at: Timestamp) -> Session {
+    let kind = SessionKind::Login;
+    Session { id, kind, name: "test".into(), created_at, expires_at, used_at: None, address: None, agent: None }
 }
 
 /// An account in Shanghai without money.
@@ -275,7 +284,7 @@ pub async fn account(app: &App, name: &str, members: &[&Person]) -> AccountId {
         };
         assert!(accounts::insert(tx, &account).await?);
         for member in &members {
-            users::join(tx, &account.id, member, "owner").await?;
+            users::join(tx, &account.id, member, Role::Owner, now).await?;
         }
         Ok(account.id)
     })

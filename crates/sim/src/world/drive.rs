@@ -4,7 +4,7 @@ use super::*;
 
 impl World {
     pub(super) fn task(&self, server: usize, what: &str, join: JoinHandle<Done>) -> Task {
-        Task { server, what: what.to_owned(), join, waiting: None, hears: None }
+        Task { server, what: what.to_owned(), join, waiting: None, hears: None, object: Hands::default() }
     }
 
     /// Lets one task run until it ends or is held; nothing else runs meanwhile.
@@ -27,7 +27,8 @@ impl World {
                 let _ = waiting.open.send(Pass::Go);
                 continue;
             }
-            let what = format!("{}: {:?} at {:?}", task.what, twist.fate, waiting.place);
+            let hands = task.holds().map(|id| format!(" of {id}")).unwrap_or_default();
+            let what = format!("{}{hands}: {:?} at {:?}", task.what, twist.fate, waiting.place);
             self.note(what);
             match (twist.fate, &waiting.place) {
                 (Fate::Hold, _) | (Fate::Late, Place::Before | Place::After) => {
@@ -75,6 +76,9 @@ impl World {
         match done {
             Done::Stepped(false) => return Ok(Drove::Idle),
             Done::Nothing | Done::Stepped(true) => {}
+            Done::Failed(error) => {
+                return Err(Broken::new("a step never fails", format!("{}: {error:?}", task.what)));
+            }
             Done::Registered(nodes) => {
                 if self.nodes.is_empty() {
                     self.nodes = nodes;
@@ -172,6 +176,4 @@ impl World {
             arrive_late(machine, order, self.now());
         }
     }
-
-    // --- what servers do ------------------------------------------------
 }

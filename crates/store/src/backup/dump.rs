@@ -39,6 +39,10 @@ async fn everything(
     made_at: Timestamp,
     to: mpsc::Sender<Vec<u8>>,
 ) -> Outcome<BTreeMap<String, i64>> {
+    if dialect == Dialect::Postgres {
+        // It reads only, and its reader may be slow.
+        sqlx::query("SET LOCAL idle_in_transaction_session_timeout = 0").execute(&mut *db).await?;
+    }
     let mut out = Out { to, piece: Vec::with_capacity(2 * PIECE), hash: Sha256::new() };
     let schema = schema::version(db).await?;
     out.json(&Header { suanli_backup: FORM, schema, server: schema::SERVER.into(), made_at }).await?;

@@ -16,6 +16,8 @@ pub use stop::stop;
 use base::{AccountId, Cause, Error, InstanceId, Money, Timestamp};
 use domain::instance::{Desired, may_ask};
 
+use crate::instances::Instance;
+use crate::quotas::{self, Asked};
 use crate::{Outcome, Tx, accounts, instances};
 
 /// Promises the hold for a start, or says how much is missing.
@@ -41,6 +43,13 @@ async fn hold(
     )
     .hint(format!("add at least {missing} {}, or stop something that runs", row.currency))
     .into())
+}
+
+/// Makes sure that the account may have this too.
+async fn within_quotas(tx: &mut Tx<'_>, i: &Instance, new: bool, hold: Money, now: Timestamp) -> Outcome<()> {
+    let asked =
+        Asked { account: &i.account, instance: &i.id, new, gpu: &i.gpu, count: i.count, disk_mib: i.disk_mib, hold };
+    quotas::check(tx, &asked, now).await
 }
 
 /// The true refusal when a conditional update found nothing to change.

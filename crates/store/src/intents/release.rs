@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::instances::Reason;
 use crate::row::{parsed, to_json};
-use crate::{Outcome, Tx, accounts, events, recovery, segments};
+use crate::{Outcome, Tx, accounts, events, inside, recovery, segments};
 
 /// Accepts a release. Repeating it is refused only once it is released.
 ///
@@ -28,6 +28,7 @@ pub async fn release(tx: &mut Tx<'_>, id: &InstanceId, reason: &Reason, now: Tim
         return Err(super::refusal(tx, id, Desired::Released).await?.into());
     };
     let account = parsed(&row, "account_id")?;
+    inside::end(tx, id).await?;
     segments::close(tx, id, now, reason.cause.code(), now).await?;
     accounts::nudge(tx, &account, now).await?;
     let data = json!({ "cause": reason.cause });

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::idempotency::{self, Key};
 use crate::instances::{self, Instance};
-use crate::{Outcome, Tx, events, recovery};
+use crate::{Outcome, Tx, events, inside, recovery};
 
 /// What became of a rent request.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub enum Rented {
 /// Writes a new instance with its hold.
 ///
 /// # Errors
-/// `not-enough-funds`, `idempotency-mismatch`; nothing is changed then.
+/// `quota-exceeded`, `not-enough-funds`, `idempotency-mismatch`; nothing is changed then.
 pub async fn rent(
     tx: &mut Tx<'_>,
     instance: &Instance,
@@ -33,7 +33,9 @@ pub async fn rent(
         return Ok(Rented::Before(id));
     }
     recovery::refuse_wishes(tx).await?;
+    super::within_quotas(tx, instance, true, hold, now).await?;
     instances::insert(tx, instance).await?;
+    inside::renew(tx, instance, now).await?;
     super::hold(tx, &instance.account, &instance.id, hold, now).await?;
     let message = format!("{} × {} requested", instance.count, instance.gpu);
     let data = json!({ "state": instance.state.as_str(), "rate_micros": instance.rate.micros_per_hour() });

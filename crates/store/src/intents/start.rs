@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::instances::Instance;
 use crate::row::to_json;
-use crate::{Outcome, Tx, events, recovery};
+use crate::{Outcome, Tx, events, inside, recovery};
 
 /// What a start may change.
 #[derive(Clone, Debug)]
@@ -20,10 +20,11 @@ pub struct Restart {
 /// Accepts a start of an instance at rest: a new generation, a new hold.
 ///
 /// # Errors
-/// `wrong-state`, `not-enough-funds`; nothing is changed then.
+/// `wrong-state`, `quota-exceeded`, `not-enough-funds`; nothing is changed then.
 pub async fn start(tx: &mut Tx<'_>, id: &InstanceId, restart: &Restart, now: Timestamp) -> Outcome<()> {
     recovery::refuse_wishes(tx).await?;
     let i = &restart.instance;
+    super::within_quotas(tx, i, false, restart.hold, now).await?;
     // No step of an older generation may apply its result, so its lease must not delay this one.
     let deadline = State::Requested.row().deadline.map(|d| now.after(d));
     let done = sqlx::query(
@@ -49,6 +50,7 @@ pub async fn start(tx: &mut Tx<'_>, id: &InstanceId, restart: &Restart, now: Tim
     if done.rows_affected() == 0 {
         return Err(super::refusal(tx, id, Desired::Running).await?.into());
     }
+    inside::renew(tx, i, now).await?;
     super::hold(tx, &i.account, id, restart.hold, now).await?;
     let data = json!({ "state": "requested", "rate_micros": i.rate.micros_per_hour() });
     events::record(tx, now, Some(&i.account), id.as_str(), "state-changed", "start requested", &data).await

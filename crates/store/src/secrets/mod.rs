@@ -39,6 +39,15 @@ pub(crate) const ENV: Place = Place { table: "instances", column: "env" };
 pub(crate) const ON_START: Place = Place { table: "instances", column: "on_start" };
 /// A known text, sealed: two servers with different keys notice at once.
 pub(crate) const CANARY: Place = Place { table: "site", column: "value" };
+/// What the operator has set, with passwords of other services.
+pub(crate) const SETTINGS: Place = Place { table: "site", column: "value" };
+/// Key in `site` of the settings.
+pub(crate) const SETTINGS_KEY: &str = "settings";
+pub(crate) const TOTP: Place = Place { table: "users", column: "totp_secret" };
+/// The token inside an instance, until it is there.
+pub(crate) const HANDOVER: Place = Place { table: "api_tokens", column: "handover" };
+pub(crate) const OUTBOX: Place = Place { table: "outbox", column: "data" };
+pub(crate) const FLOW: Place = Place { table: "oidc_flows", column: "data" };
 
 struct Key {
     id: String,
@@ -140,6 +149,13 @@ impl Keyring {
             .map_err(|_| Error::internal("a secret could not be sealed"))?;
         let whole = [&nonce[..], &text, tag.as_ref()].concat();
         Ok(format!("{SEALED}{}:{}", key.id, BASE64.encode(whole)))
+    }
+}
+
+impl crate::Tx<'_> {
+    /// A value for one place, sealed where this store was given keys.
+    pub(crate) fn sealed(&self, place: Place, row: &str, plain: &str) -> Result<String> {
+        self.keys().map_or_else(|| Ok(plain.to_owned()), |keys| keys.seal(place, row, plain))
     }
 }
 

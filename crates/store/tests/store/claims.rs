@@ -102,6 +102,20 @@ async fn a_lease_is_renewed_by_its_holder_only(db: &Db) {
     }
 }
 
+async fn what_is_given_back_is_claimed_again_at_once(db: &Db) {
+    let site = site(&db.store, 1, "100").await;
+    rent(&db.store, &site, 1).await;
+    let first = write!(db.store, |tx| lease::claim(tx, Kind::Instances, at(1), 1).await).unwrap();
+    assert!(write!(db.store, |tx| lease::claim(tx, Kind::Instances, at(1), 1).await).unwrap().is_empty());
+    let mine = first[0].clone();
+    let stale = Lease { token: "another".into(), ..mine.clone() };
+    write!(db.store, |tx, stale| lease::give_back(tx, Kind::Instances, &stale, at(1)).await).unwrap();
+    assert!(write!(db.store, |tx| lease::claim(tx, Kind::Instances, at(1), 1).await).unwrap().is_empty());
+    write!(db.store, |tx, mine| lease::give_back(tx, Kind::Instances, &mine, at(1)).await).unwrap();
+    let again = write!(db.store, |tx| lease::claim(tx, Kind::Instances, at(1), 1).await).unwrap();
+    assert_eq!((again.len(), again[0].token == mine.token), (1, false));
+}
+
 async fn a_result_without_the_lease_or_for_another_generation_is_dropped(db: &Db) {
     let site = site(&db.store, 1, "100").await;
     let instance = rent(&db.store, &site, 1).await;
@@ -151,6 +165,7 @@ async fn the_guard_drops_its_result_when_the_account_was_nudged(db: &Db) {
 }
 
 both! {
+    what_is_given_back_is_claimed_again_at_once,
     eight_claimers_never_get_one_thing_twice,
     only_what_is_due_is_claimed_longest_due_first,
     a_lease_is_renewed_by_its_holder_only,

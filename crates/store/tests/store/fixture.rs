@@ -64,14 +64,14 @@ pub fn inventory(name: &str, devices: std::ops::Range<i64>) -> Inventory {
 /// A site whose account has `money` and whose machine has `cards`.
 pub async fn site(store: &Store, cards: i64, money: &str) -> Site {
     store.seed(7);
-    let user = User { id: UserId::new(T0, 1), name: "renter".into(), operator: false };
+    let user = User { id: UserId::new(T0, 1), name: "renter".into(), operator: None };
     let account = account(1, "renter");
     let amount: Money = money.parse().unwrap();
     let (owner, payer) = (user.id.clone(), account.id.clone());
     let node = write!(store, |tx, user, account| {
         assert!(users::insert(tx, &user, "hash", T0).await?);
         assert!(accounts::insert(tx, &account).await?);
-        users::join(tx, &account.id, &user.id, "owner").await?;
+        users::join(tx, &account.id, &user.id, domain::rights::Role::Owner, T0).await?;
         prices::load(tx, "v1", "text", T0).await?;
         nodes::register(tx, &inventory("node-a", 0..cards), T0).await
     })

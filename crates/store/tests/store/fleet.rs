@@ -46,8 +46,11 @@ async fn evidence_only_moves_forward(db: &Db) {
 async fn a_node_is_lost_once_and_comes_back_with_evidence(db: &Db) {
     let site = site(&db.store, 1, "0").await;
     let node = site.node.clone();
-    assert!(write!(db.store, |tx, node| nodes::mark_lost(tx, &node).await).unwrap());
-    assert!(!write!(db.store, |tx, node| nodes::mark_lost(tx, &node).await).unwrap());
+    let seen = nodes::get(&mut db.store.read().await.unwrap(), &node).await.unwrap().unwrap().seen_at;
+    let heard_elsewhere = seen.before(Span::from_secs(1));
+    assert!(!write!(db.store, |tx, node| nodes::mark_lost(tx, &node, heard_elsewhere).await).unwrap());
+    assert!(write!(db.store, |tx, node| nodes::mark_lost(tx, &node, seen).await).unwrap());
+    assert!(!write!(db.store, |tx, node| nodes::mark_lost(tx, &node, seen).await).unwrap());
     write!(db.store, |tx, node| nodes::proven(tx, &node, at(1), "boot-1", at(1)).await).unwrap();
     let state = |db: &Db| {
         let store = db.store.clone();
@@ -57,7 +60,7 @@ async fn a_node_is_lost_once_and_comes_back_with_evidence(db: &Db) {
     write!(db.store, |tx| nodes::set_device_state(tx, "GPU-0", true).await).unwrap();
     write!(db.store, |tx| nodes::set_device_state(tx, "GPU-unheard-of", true).await).unwrap();
     assert!(!fleet::devices(&mut db.store.read().await.unwrap(), "").await.unwrap()[0].ok);
-    write!(db.store, |tx, node| nodes::mark_lost(tx, &node).await).unwrap();
+    write!(db.store, |tx, node| nodes::mark_lost(tx, &node, at(1)).await).unwrap();
     write!(db.store, |tx| nodes::register(tx, &inventory("node-a", 0..1), at(2)).await).unwrap();
     assert_eq!(state(db).await, "ready");
     assert!(fleet::devices(&mut db.store.read().await.unwrap(), "").await.unwrap()[0].ok);

@@ -6,12 +6,14 @@
 extern crate suanli_store as store;
 
 mod audit;
+mod audit_log;
 mod backup;
 mod claims;
 mod db;
 mod events;
 mod fixture;
 mod fleet;
+mod inside;
 mod intents;
 mod ledger;
 mod people;

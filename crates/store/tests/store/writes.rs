@@ -90,6 +90,43 @@ async fn a_deadlock_is_tried_again(db: &Db) {
     drop(site);
 }
 
+/// A server that freezes in the middle of a transaction holds its rows for a few
+/// seconds only, and does its own work when it goes on. SQLite has one process.
+async fn a_transaction_that_stands_still_gives_its_rows_back(db: &Db) {
+    if db.store.dialect() == store::Dialect::Sqlite {
+        return;
+    }
+    let site = site(&db.store, 1, "0").await;
+    let (frozen, awake) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
+    let tries = Arc::new(AtomicUsize::new(0));
+    let first = {
+        let (store, frozen, awake, tries) = (db.store.clone(), frozen.clone(), awake.clone(), tries.clone());
+        tokio::spawn(async move {
+            write!(store, |tx, frozen, awake, tries| {
+                sqlx::query("UPDATE price_books SET loaded_at = loaded_at + 1").execute(&mut **tx).await?;
+                if tries.fetch_add(1, Ordering::SeqCst) == 0 {
+                    frozen.wait().await;
+                    awake.wait().await;
+                }
+                Ok(())
+            })
+        })
+    };
+    frozen.wait().await;
+    let other = db.other().await;
+    write!(other, |tx| {
+        sqlx::query("UPDATE price_books SET loaded_at = loaded_at + 10").execute(&mut **tx).await?;
+        Ok(())
+    })
+    .unwrap();
+    awake.wait().await;
+    first.await.unwrap().unwrap();
+    assert_eq!(tries.load(Ordering::SeqCst), 2, "what was rolled back is done again");
+    let sum = number(&db.store, "SELECT CAST(SUM(loaded_at) AS BIGINT) FROM price_books").await;
+    assert_eq!(sum, T0.micros() + 11);
+    drop(site);
+}
+
 async fn a_caller_that_goes_away_changes_nothing_for_others(db: &Db) {
     let row = account(1, "one");
     let gone = db.store.write(|tx| {
@@ -147,6 +184,7 @@ async fn an_address_that_is_not_understood_says_what_is() {
 }
 
 both! {
+    a_transaction_that_stands_still_gives_its_rows_back,
     of_five_hundred_at_once_the_refused_leave_nothing,
     a_deadlock_is_tried_again,
     a_caller_that_goes_away_changes_nothing_for_others,

@@ -8,7 +8,7 @@ use super::Outcome;
 use crate::login_file;
 use crate::output::{Output, Table, money};
 
-/// Accounts: list, create, add money (operator)
+/// Accounts: list, create, add money (operator); quotas
 #[derive(Debug, Subcommand)]
 pub enum Account {
     /// List accounts
@@ -17,6 +17,7 @@ pub enum Account {
     Create(Create),
     /// Add money to an account
     Topup(Topup),
+    Quota(super::quota::Quota),
 }
 
 #[derive(Debug, Args)]
@@ -47,6 +48,7 @@ impl Account {
     pub async fn run(self, out: &Output) -> Outcome {
         let client = login_file::client()?;
         match self {
+            Self::Quota(quota) => return quota.run(out).await,
             Self::Ls => {
                 let accounts = client.accounts().await?;
                 out.result(&accounts, |out| words(&accounts, out));

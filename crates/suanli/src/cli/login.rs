@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use api::session::LoginRequest;
+use api::session::{LoginRequest, LogoutEverywhere};
 use base::{Cause, Error, Result};
 use clap::Args;
 use client::Client;
@@ -27,11 +27,21 @@ pub struct Login {
     /// Read the password from the first line of this file
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
+    /// Code of your authenticator app, or a recovery code; asked for on a terminal when it is needed
+    #[arg(long)]
+    code: Option<String>,
 }
 
 /// Take the saved login's token back and forget it
 #[derive(Debug, Args)]
-pub struct Logout {}
+pub struct Logout {
+    /// Sign out everywhere: every session ends, also those in browsers
+    #[arg(long)]
+    everywhere: bool,
+    /// Take API tokens back too
+    #[arg(long, requires = "everywhere")]
+    tokens: bool,
+}
 
 /// Show who is signed in, and to which accounts he belongs
 #[derive(Debug, Args)]
@@ -46,9 +56,21 @@ impl Login {
             None => return Err(Error::new(Cause::InvalidRequest, "no user is named").hint("add --user NAME").into()),
         };
         let password = self.password(&user).await?;
-        let answer = client.login(&LoginRequest { user, password, name: None }).await?;
-        let login =
-            login_file::Login { url: client.url().to_owned(), token: answer.token, user: answer.user.name.clone() };
+        let mut request = LoginRequest { user, password, code: self.code.clone(), ..LoginRequest::default() };
+        let answer = match client.login(&request).await {
+            Err(error) if error.cause() == Cause::SecondFactorNeeded && terminal::can_ask() => {
+                request.code = Some(terminal::ask("code of your authenticator app, or a recovery code: ")?);
+                client.login(&request).await?
+            }
+            Err(error) if error.cause() == Cause::SecondFactorNeeded => {
+                return Err(error
+                    .hint("add --code CODE: what your authenticator app shows, or a recovery code")
+                    .into());
+            }
+            answer => answer?,
+        };
+        let token = answer.token.ok_or_else(|| Error::internal("the server gave no token"))?;
+        let login = login_file::Login { url: client.url().to_owned(), token, user: answer.user.name.clone() };
         login_file::write(&login_file::path()?, &login)?;
         let told = json!({ "url": login.url, "user": answer.user, "expires_at": answer.expires_at });
         out.result(&told, |out| {
@@ -77,13 +99,20 @@ impl Login {
 }
 
 impl Logout {
+    async fn revoke(&self, client: &Client) -> Result<()> {
+        match self.everywhere {
+            true => client.logout_everywhere(&LogoutEverywhere { tokens: self.tokens }).await,
+            false => client.logout().await,
+        }
+    }
+
     pub async fn run(self, out: &Output) -> Outcome {
         let path = login_file::path()?;
         let saved = login_file::read(&path);
         // Forgotten here in any case, even where the file is damaged or the server away.
         let removed = login_file::remove(&path)?;
         let revoked = match saved {
-            Ok(Some(login)) => Client::new(&login.url, Some(&login.token))?.logout().await.map(|()| true),
+            Ok(Some(login)) => self.revoke(&Client::new(&login.url, Some(&login.token))?).await.map(|()| true),
             Ok(None) => Ok(false),
             Err(error) => Err(error),
         };
@@ -109,7 +138,10 @@ impl WhoAmI {
             let mut facts = Table::new(&[]);
             facts.fact("user", format!("{} ({})", me.user.name, me.user.id));
             facts.fact("server", client.url());
-            facts.fact("operator", if me.user.operator { "yes" } else { "no" });
+            facts.fact("operator", me.user.operator_role.as_deref().unwrap_or("no"));
+            if let Some(scopes) = me.token.as_ref().and_then(|t| t.scopes.as_ref()) {
+                facts.fact("token for", scopes.join(", "));
+            }
             for account in &me.accounts {
                 facts.fact("account", format!("{} ({}), {}", account.name, account.id, account.role));
             }

@@ -2,6 +2,7 @@
 
 mod account;
 mod audit;
+mod audit_log;
 mod backup;
 mod bill;
 mod cp;
@@ -9,12 +10,16 @@ mod doctor;
 mod events;
 mod exec;
 mod incident;
+mod key;
 mod life;
 mod login;
 mod ls;
+mod member;
 mod node;
 mod offers;
+mod password;
 mod price;
+mod quota;
 mod quote;
 mod recovery;
 mod rent;
@@ -24,9 +29,14 @@ mod run;
 #[cfg(feature = "server")]
 mod secret;
 mod show;
+mod site;
 mod ssh;
+mod token;
 mod top;
+mod totp;
+mod user;
 mod watch;
+mod whose;
 mod why;
 
 use base::{Error, Result};
@@ -87,6 +97,9 @@ enum Verb {
     Login(login::Login),
     Logout(login::Logout),
     Whoami(login::WhoAmI),
+    Password(password::Password),
+    #[command(subcommand)]
+    Totp(totp::Totp),
     Offers(offers::Offers),
     Quote(quote::Quote),
     Rent(rent::Rent),
@@ -105,7 +118,15 @@ enum Verb {
     Bill(bill::Bill),
     Balance(bill::Balance),
     #[command(subcommand)]
+    Member(member::Member),
+    #[command(subcommand)]
+    Token(token::Token),
+    #[command(subcommand)]
+    Key(key::Key),
+    #[command(subcommand)]
     Account(account::Account),
+    #[command(subcommand)]
+    User(user::User),
     #[command(subcommand)]
     Price(price::Price),
     #[command(subcommand)]
@@ -113,6 +134,9 @@ enum Verb {
     #[command(subcommand)]
     Incident(incident::Incident),
     Audit(audit::Audit),
+    #[command(subcommand)]
+    Site(site::Site),
+    AuditLog(audit_log::AuditLog),
     Backup(backup::Backup),
     #[cfg(feature = "server")]
     Restore(restore::Restore),
@@ -136,6 +160,9 @@ impl Cli {
             Verb::Login(verb) => verb.run(&out).await,
             Verb::Logout(verb) => verb.run(&out).await,
             Verb::Whoami(verb) => verb.run(&out).await,
+            Verb::Password(verb) => verb.run(&out).await,
+            Verb::Totp(verb) => verb.run(&out).await,
+            Verb::Site(verb) => verb.run(&out).await,
             Verb::Offers(verb) => verb.run(&out).await,
             Verb::Quote(verb) => verb.run(&out).await,
             Verb::Rent(verb) => verb.run(&out).await,
@@ -153,7 +180,11 @@ impl Cli {
             Verb::Why(verb) => verb.run(&out).await,
             Verb::Bill(verb) => verb.run(&out).await,
             Verb::Balance(verb) => verb.run(&out).await,
+            Verb::Member(verb) => verb.run(&out).await,
+            Verb::Token(verb) => verb.run(&out).await,
+            Verb::Key(verb) => verb.run(&out).await,
             Verb::Account(verb) => verb.run(&out).await,
+            Verb::User(verb) => verb.run(&out).await,
             Verb::Price(verb) => verb.run(&out).await,
             Verb::Node(verb) => verb.run(&out).await,
             Verb::Incident(verb) => verb.run(&out).await,
@@ -162,6 +193,7 @@ impl Cli {
             #[cfg(feature = "server")]
             Verb::Agent(verb) => verb.run().await,
             Verb::Audit(verb) => verb.run(&out).await,
+            Verb::AuditLog(verb) => verb.run(&out).await,
             Verb::Backup(verb) => verb.run(&out).await,
             #[cfg(feature = "server")]
             Verb::Restore(verb) => verb.run(&out).await,

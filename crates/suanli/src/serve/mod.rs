@@ -59,6 +59,10 @@ pub struct Serve {
     /// Name of this node; default is the host name
     #[arg(long)]
     node_name: Option<String>,
+    /// Socket of an agent that is kept running by somebody else, or by another server of this machine.
+    /// Default is one of its own in the data folder
+    #[arg(long, value_name = "FILE")]
+    agent_socket: Option<PathBuf>,
     /// Folder for instances and evidence; default is below /var/lib/suanli where the agent is root
     #[arg(long, value_name = "DIR")]
     agent_state: Option<PathBuf>,
@@ -74,6 +78,12 @@ pub struct Serve {
     /// Run instances as plain processes where this host cannot isolate them (loopback only)
     #[arg(long)]
     allow_no_isolation: bool,
+    /// Write every mail into this folder as a file instead of sending it
+    #[arg(long, value_name = "DIR")]
+    mail_folder: Option<PathBuf>,
+    /// Program that finds out who somebody is: JSON on its input, {"state": "verified"} on its output
+    #[arg(long, value_name = "FILE")]
+    identity_command: Option<PathBuf>,
     #[command(flatten)]
     limits: limits::LimitFlags,
 }
@@ -83,7 +93,7 @@ impl Serve {
     pub async fn run(self) -> Outcome {
         logging();
         let data = self.data_folder()?;
-        let socket = data.join("agent.sock");
+        let socket = self.agent_socket.clone().unwrap_or_else(|| data.join("agent.sock"));
         let keys = secret_key::source(self.secret_key.as_deref(), &data)?;
         let agent = own_agent::ensure(&self, &data, &socket).await?;
         if unprivileged::is_root() {
@@ -99,6 +109,8 @@ impl Serve {
             first_login: data.join("first-login.txt"),
             keys,
             limits: self.limits.limits(),
+            mail_folder: self.mail_folder.as_deref().map(mail_folder).transpose()?,
+            identity_command: self.identity_command,
         };
         let first_login = config.first_login.clone();
         let done = server::serve::run(config, signal::ended()?, |started| tell(&started, &first_login)).await;
@@ -118,6 +130,14 @@ impl Serve {
                 .hint("choose another with --data")
         })
     }
+}
+
+/// The folder for mail, which has to be there before the first mail is written.
+fn mail_folder(path: &Path) -> Result<PathBuf> {
+    std::fs::create_dir_all(path).and_then(|()| path.canonicalize()).map_err(|e| {
+        Error::new(Cause::Unavailable, format!("the folder {} cannot be used: {e}", path.display()))
+            .hint("choose another with --mail-folder")
+    })
 }
 
 /// What a person needs to go on, on standard output; the log is on standard error.

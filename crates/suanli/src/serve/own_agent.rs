@@ -37,6 +37,9 @@ pub enum OwnAgent {
 /// # Errors
 /// None can be started; the hint says what is missing.
 pub async fn ensure(serve: &Serve, data: &Path, socket: &Path) -> Result<OwnAgent> {
+    if serve.agent_socket.is_some() {
+        return theirs(socket).await;
+    }
     let note = data.join(NOTE);
     if answers(socket).await {
         // After a crash it is still the agent that an earlier server of this folder has started.
@@ -72,6 +75,20 @@ pub async fn ensure(serve: &Serve, data: &Path, socket: &Path) -> Result<OwnAgen
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     Err(failed(&log, "the agent does not answer"))
+}
+
+/// Waits for an agent that somebody else starts, perhaps at this moment.
+async fn theirs(socket: &Path) -> Result<OwnAgent> {
+    let began = Instant::now();
+    while !answers(socket).await {
+        if began.elapsed() > PATIENCE {
+            let what = format!("no agent answers at {}", socket.display());
+            return Err(Error::new(Cause::HostIncomplete, what)
+                .hint("start it, or leave out --agent-socket and this server starts one of its own"));
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    Ok(OwnAgent::Theirs)
 }
 
 /// Ends an agent that this server has started. Instances go on.

@@ -243,11 +243,25 @@ pub fn topped_up() -> ToppedUp {
 }
 
 pub fn user() -> UserView {
-    UserView { id: UserId::new(at("09:00:00"), 1), name: "ann".into(), operator: true }
+    UserView {
+        id: UserId::new(at("09:00:00"), 1),
+        name: "ann".into(),
+        email: None,
+        email_verified: false,
+        operator: true,
+        operator_role: None,
+        totp: false,
+        identity: "none".into(),
+    }
 }
 
 pub fn me() -> WhoAmI {
-    WhoAmI { user: user(), accounts: vec![Membership { id: account_id(), name: "lab".into(), role: "owner".into() }] }
+    WhoAmI {
+        user: user(),
+        accounts: vec![Membership { id: account_id(), name: "lab".into(), role: "owner".into() }],
+        csrf: None,
+        token: None,
+    }
 }
 
 pub fn event(seq: i64, message: &str) -> EventView {
@@ -317,5 +331,37 @@ pub fn audit(differences: &[&str]) -> AuditReport {
         segments: 5,
         postings: 17,
         differences: differences.iter().map(|d| (*d).to_owned()).collect(),
+    }
+}
+
+pub fn totp() -> api::totp::TotpPrepared {
+    api::totp::TotpPrepared { secret: "ABCDEF".into(), uri: "otpauth://totp/x".into() }
+}
+
+pub fn recovery_codes() -> api::totp::RecoveryCodes {
+    api::totp::RecoveryCodes { recovery_codes: vec!["aaaa-bbbb".into(), "cccc-dddd".into()] }
+}
+
+pub fn settings() -> api::site::SettingsView {
+    use api::site::{MailView, ProviderView, Secret, SettingsView};
+    SettingsView {
+        name: "Lab".into(),
+        sign_up: "invitation".into(),
+        approval: false,
+        public_url: "https://gpu.example".into(),
+        identity_required: true,
+        identity_url: Secret { set: false },
+        providers: vec![ProviderView {
+            id: "lab".into(),
+            label: "Lab ID".into(),
+            issuer: "https://id.example".into(),
+            client_id: "suanli".into(),
+            client_secret: Secret { set: true },
+        }],
+        mail: MailView {
+            url: Secret { set: true },
+            server: Some("smtps://gpu@mail.example".into()),
+            from: Some("gpu@site.example".into()),
+        },
     }
 }

@@ -162,6 +162,12 @@ fn router(plan: Arc<Mutex<Plan>>) -> Router {
         .route("/readyz", get(|| async { "ok" }))
         .route("/v1/login", post(login))
         .route("/v1/logout", post(|| async { StatusCode::NO_CONTENT }))
+        .route("/v1/logout-everywhere", post(|| async { StatusCode::NO_CONTENT }))
+        .route("/v1/password", post(|| async { StatusCode::NO_CONTENT }))
+        .route("/v1/totp", post(|| async { Json(data::totp()) }))
+        .route("/v1/totp/confirm", post(|| async { Json(data::recovery_codes()) }))
+        .route("/v1/totp/remove", post(|| async { StatusCode::NO_CONTENT }))
+        .route("/v1/site/settings", get(|| async { Json(data::settings()) }).put(|| async { Json(data::settings()) }))
         .route("/v1/whoami", get(|| async { Json(data::me()) }))
         .route("/v1/offers", get(|| async { Json(data::offers()) }))
         .route("/v1/quotes", post(|| async { Json(data::quote()) }))
@@ -251,8 +257,12 @@ async fn login(Json(request): Json<api::session::LoginRequest>) -> Response {
     if request.password != " correct horse " {
         return problem(&Error::new(Cause::Unauthenticated, "user or password is wrong").hint("try again"));
     }
+    if request.user == "two" && request.code.as_deref() != Some("123456") {
+        return problem(&Error::new(Cause::SecondFactorNeeded, "this user has a second factor"));
+    }
     let answer = api::session::LoginResponse {
-        token: "fresh-token".into(),
+        token: Some("fresh-token".into()),
+        csrf: None,
         expires_at: data::at("20:00:00"),
         user: data::user(),
     };

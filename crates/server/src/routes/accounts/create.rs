@@ -6,15 +6,18 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use base::{AccountId, Cause, Error, Money, UserId};
 use domain::name::check_name;
+use domain::rights::Role;
 use futures_util::FutureExt;
+use serde_json::json;
 use store::accounts::{self, Account};
 use store::users::{self, User};
 use store::{Outcome, Tx, idempotency};
 
-use crate::auth::Operator;
+use crate::auth::{Operator, does};
 use crate::error::ApiResult;
 use crate::extract::{Body, Repeat};
 use crate::state::App;
+use crate::trail::Note;
 use crate::{password, views};
 
 /// Makes an account and its first user with a one-time password, which is shown
@@ -24,7 +27,7 @@ use crate::{password, views};
     responses((status = 201, body = CreatedAccount), (status = 403, body = api::problem::Problem), (status = 409, body = api::problem::Problem), (status = 422, body = api::problem::Problem)))]
 pub async fn create_account(
     State(app): State<App>,
-    Operator(caller): Operator,
+    Operator(caller, _): Operator<does::MakeAccounts>,
     repeat: Repeat,
     Body(request): Body<CreateAccount>,
 ) -> ApiResult<(StatusCode, Json<CreatedAccount>)> {
@@ -37,12 +40,13 @@ pub async fn create_account(
     let fresh = password::one_time();
     let hash = password::hash(&app, fresh.clone()).await?;
     let currency = app.book().currency.clone();
+    let note = caller.note("create_account");
     let (account, new_user) = app
         .store
         .write({
             let user = user.clone();
             move |tx| {
-                let (key, user, hash) = (key.clone(), user.clone(), hash.clone());
+                let (key, user, hash, note) = (key.clone(), user.clone(), hash.clone(), note.clone());
                 let account = Account {
                     id: AccountId::new(now, tx.random()),
                     name: name.clone(),
@@ -54,7 +58,7 @@ pub async fn create_account(
                     rung: 0,
                     created_at: now,
                 };
-                async move { make(tx, key, account, &user, &hash).await }.boxed()
+                async move { make(tx, key, account, &user, &hash, &note).await }.boxed()
             }
         })
         .await?;
@@ -69,6 +73,7 @@ async fn make(
     account: Account,
     user: &str,
     hash: &str,
+    note: &Note,
 ) -> Outcome<(Account, bool)> {
     if let Some(before) = earlier(tx, key.as_ref()).await? {
         return Ok((before, false));
@@ -82,16 +87,18 @@ async fn make(
         return Err(Error::new(Cause::AlreadyExists, what).hint("choose another name").into());
     }
     let now = account.created_at;
-    let new = User { id: UserId::new(now, tx.random()), name: user.to_owned(), operator: false };
+    let new = User { id: UserId::new(now, tx.random()), name: user.to_owned(), operator: None };
     let is_new = users::insert(tx, &new, hash, now).await?;
     let member = match is_new {
         true => new.id,
         false => users::by_name(tx, user).await?.map(|(u, _)| u.id).ok_or_else(|| Error::not_found("the user"))?,
     };
-    users::join(tx, &account.id, &member, "owner").await?;
+    users::join(tx, &account.id, &member, Role::Owner, now).await?;
     if let Some(key) = &key {
         idempotency::remember(tx, key, account.id.as_str(), now).await?;
     }
+    let what = json!({ "name": account.name, "time_zone": account.time_zone, "owner": user });
+    note.clone().to(&account.id).of(&account.id).became(what).write(tx, now).await?;
     Ok((account, is_new))
 }
 

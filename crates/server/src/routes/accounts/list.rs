@@ -5,7 +5,7 @@ use axum::Json;
 use axum::extract::State;
 use store::accounts;
 
-use crate::auth::Operator;
+use crate::auth::{Operator, does};
 use crate::error::ApiResult;
 use crate::state::App;
 use crate::views;
@@ -13,7 +13,7 @@ use crate::views;
 /// Every account (operator).
 #[utoipa::path(get, path = "/v1/accounts", operation_id = "accounts", tag = "accounts",
     responses((status = 200, body = Vec<AccountView>), (status = 403, body = api::problem::Problem)))]
-pub async fn accounts(State(app): State<App>, _: Operator) -> ApiResult<Json<Vec<AccountView>>> {
+pub async fn accounts(State(app): State<App>, _: Operator<does::SeeSite>) -> ApiResult<Json<Vec<AccountView>>> {
     let mut db = app.store.read().await?;
     Ok(Json(accounts::list(&mut db).await?.into_iter().map(views::account).collect()))
 }

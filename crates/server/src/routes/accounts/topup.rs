@@ -4,18 +4,19 @@ use api::account::{TopUp, ToppedUp};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use base::{AccountId, Cause, Error, Money, PostingId};
+use base::{AccountId, Cause, Error, Money, PostingId, Result};
 use billing::ledger::Posting;
 use futures_util::FutureExt;
 use serde_json::json;
 use store::idempotency::{self, Key};
 use store::{Outcome, Tx, accounts, events, postings};
 
-use crate::auth::Operator;
+use crate::auth::{Operator, does};
 use crate::error::ApiResult;
 use crate::extract::{Body, Reference, Repeat};
 use crate::resolve;
 use crate::state::App;
+use crate::trail::Note;
 
 /// Most that one top-up adds. More is a slip of the hand, and would bring the
 /// sums over all accounts near the end of what can be counted.
@@ -28,36 +29,44 @@ const MOST: Money = Money::from_micros(1_000_000_000_000_000);
     responses((status = 201, body = ToppedUp), (status = 403, body = api::problem::Problem), (status = 404, body = api::problem::Problem), (status = 409, body = api::problem::Problem), (status = 422, body = api::problem::Problem)))]
 pub async fn top_up(
     State(app): State<App>,
-    Operator(caller): Operator,
+    Operator(caller, _): Operator<does::TopUp>,
     Reference(id): Reference,
     repeat: Repeat,
     Body(request): Body<TopUp>,
 ) -> ApiResult<(StatusCode, Json<ToppedUp>)> {
     let account = {
         let mut db = app.store.read().await?;
-        resolve::account(&mut db, &caller, Some(&id)).await?
+        resolve::known_account(&mut db, &caller, Some(&id)).await?
     };
-    let amount: Money = request.amount.parse()?;
-    if !amount.is_positive() {
-        return Err(Error::new(Cause::InvalidAmount, format!("a top-up of {amount} adds nothing"))
-            .hint("the amount must be more than zero; corrections are postings of their own")
-            .into());
-    }
-    if amount > MOST {
-        return Err(Error::new(Cause::InvalidAmount, format!("{amount} is more than one top-up may be"))
-            .hint(format!("add at most {MOST} at once"))
-            .into());
-    }
+    let amount = amount(&request.amount)?;
     let key = repeat.key(&caller, &format!("POST /v1/accounts/{}/topups", account.id), &request)?;
     let (now, note) = (app.now(), request.note.clone());
+    let trail = caller.note("top_up").to(&account.id).of(&account.id);
     let done = app
         .store
         .write(move |tx| {
-            let (account, key, note) = (account.id.clone(), key.clone(), note.clone());
-            async move { post(tx, account, amount, key, note, now).await }.boxed()
+            let (account, key, note, trail) = (account.id.clone(), key.clone(), note.clone(), trail.clone());
+            async move { post(tx, account, amount, key, note, &trail, now).await }.boxed()
         })
         .await?;
     Ok((StatusCode::CREATED, Json(done)))
+}
+
+/// An amount that can be added at once.
+///
+/// # Errors
+/// `invalid-amount`.
+pub(crate) fn amount(text: &str) -> Result<Money> {
+    let amount: Money = text.parse()?;
+    if !amount.is_positive() {
+        return Err(Error::new(Cause::InvalidAmount, format!("a top-up of {amount} adds nothing"))
+            .hint("the amount must be more than zero; corrections are postings of their own"));
+    }
+    if amount > MOST {
+        return Err(Error::new(Cause::InvalidAmount, format!("{amount} is more than one top-up may be"))
+            .hint(format!("add at most {MOST} at once")));
+    }
+    Ok(amount)
 }
 
 async fn post(
@@ -66,6 +75,7 @@ async fn post(
     amount: Money,
     key: Option<Key>,
     note: Option<String>,
+    trail: &Note,
     now: base::Timestamp,
 ) -> Outcome<ToppedUp> {
     let before = match &key {
@@ -77,7 +87,13 @@ async fn post(
         None => {
             let row = accounts::get(tx, &account).await?.ok_or_else(|| Error::not_found("the account"))?;
             // A balance that cannot be counted any more must be refused before it is written.
-            row.balance.plus(amount)?;
+            let after = row.balance.plus(amount)?;
+            trail
+                .clone()
+                .was(json!({ "balance": row.balance }))
+                .became(json!({ "balance": after, "amount": amount, "note": note }))
+                .write(tx, now)
+                .await?;
             let cause = format!("top-up:{:032x}", tx.random());
             let posting = Posting::top_up(account.clone(), "manual", amount, cause, now)?;
             let id = postings::post(tx, &posting, &account, note.as_deref()).await?;

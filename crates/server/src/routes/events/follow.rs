@@ -8,6 +8,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use base::{Cause, Error};
+use domain::rights::Action;
 use futures_util::stream::{self, Stream};
 use futures_util::{FutureExt, StreamExt};
 use store::events::{after, last};
@@ -28,13 +29,14 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
 /// Follows what happens to everything the caller may see, as server-sent events.
 /// It begins after `after` or `Last-Event-ID`, or with what happens from now on.
 #[utoipa::path(get, path = "/v1/events", operation_id = "events", tag = "events", params(EventQuery),
-    responses((status = 200, description = "server-sent events: `id` is the position, `data` an EventView", content_type = "text/event-stream", body = String), (status = 422, body = api::problem::Problem)))]
+    responses((status = 200, description = "server-sent events: `id` is the position, `data` an EventView", content_type = "text/event-stream", body = String), (status = 403, body = api::problem::Problem), (status = 422, body = api::problem::Problem)))]
 pub async fn events(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
     Params(query): Params<EventQuery>,
 ) -> ApiResult<Sse<impl Stream<Item = Result<Event, Infallible>>>> {
+    caller.in_scope(Action::SeeInstances)?;
     let resumed = headers.get("last-event-id").map(|v| v.to_str().ok().and_then(|v| v.parse().ok()));
     if resumed == Some(None) {
         // To begin from now on instead would lose what happened meanwhile.

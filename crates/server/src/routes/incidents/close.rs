@@ -5,9 +5,10 @@ use axum::Json;
 use axum::extract::State;
 use base::{Error, IncidentId, Result};
 use futures_util::FutureExt;
+use serde_json::json;
 use store::incidents;
 
-use crate::auth::Operator;
+use crate::auth::{Operator, does};
 use crate::error::ApiResult;
 use crate::extract::{Body, Reference};
 use crate::state::App;
@@ -23,19 +24,27 @@ const LONGEST: usize = 1_000;
     responses((status = 200, body = IncidentView), (status = 403, body = api::problem::Problem), (status = 404, body = api::problem::Problem), (status = 422, body = api::problem::Problem)))]
 pub async fn close_incident(
     State(app): State<App>,
-    Operator(caller): Operator,
+    Operator(caller, _): Operator<does::CloseIncidents>,
     Reference(id): Reference,
     Body(request): Body<CloseIncident>,
 ) -> ApiResult<Json<IncidentView>> {
     let not_found = || Error::not_found("this incident").hint("`suanli incident ls` lists them");
     let id: IncidentId = id.parse().map_err(|_| not_found())?;
     let note = request.note.as_deref().map(note).transpose()?;
+    let trail = caller.note("close_incident").to(&id).became(json!({ "note": note }));
     let (now, by, wanted) = (app.now(), caller.user.name, id.clone());
     let closed = app
         .store
         .write(move |tx| {
-            let (id, by, note) = (wanted.clone(), by.clone(), note.clone());
-            async move { incidents::close_by_hand(tx, now, &id, &by, note.as_deref()).await }.boxed()
+            let (id, by, note, trail) = (wanted.clone(), by.clone(), note.clone(), trail.clone());
+            async move {
+                let closed = incidents::close_by_hand(tx, now, &id, &by, note.as_deref()).await?;
+                if closed.is_some() {
+                    trail.write(tx, now).await?;
+                }
+                Ok(closed)
+            }
+            .boxed()
         })
         .await?;
     let incident = match closed {

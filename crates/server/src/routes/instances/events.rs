@@ -4,6 +4,7 @@ use api::Page;
 use api::event::EventView;
 use axum::Json;
 use axum::extract::State;
+use domain::rights::Action;
 use serde::Deserialize;
 use store::events::after;
 use utoipa::IntoParams;
@@ -38,7 +39,7 @@ pub async fn instance_events(
     Params(query): Params<After>,
 ) -> ApiResult<Json<Page<EventView>>> {
     let mut db = app.store.read().await?;
-    let i = resolve::instance(&mut db, &caller, &id).await?;
+    let i = resolve::instance(&mut db, &caller, &id, Action::SeeInstances).await?;
     let found = after(&mut db, &caller.audience(), Some(i.id.as_str()), query.after, PAGE).await?;
     let more = i64::try_from(found.len()).is_ok_and(|n| n == PAGE);
     let next_cursor = found.last().filter(|_| more).map(|e| e.seq.to_string());

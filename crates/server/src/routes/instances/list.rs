@@ -5,6 +5,7 @@ use api::instance::{InstanceQuery, InstanceView};
 use axum::Json;
 use axum::extract::State;
 use base::{Cause, Error, InstanceId};
+use domain::rights::Action;
 use store::instances;
 
 use crate::auth::Caller;
@@ -15,7 +16,7 @@ use crate::{resolve, views};
 
 /// The caller's instances, newest first.
 #[utoipa::path(get, path = "/v1/instances", operation_id = "instances", tag = "instances", params(InstanceQuery),
-    responses((status = 200, body = Page<InstanceView>), (status = 404, body = api::problem::Problem), (status = 422, body = api::problem::Problem)))]
+    responses((status = 200, body = Page<InstanceView>), (status = 403, body = api::problem::Problem), (status = 404, body = api::problem::Problem), (status = 422, body = api::problem::Problem)))]
 pub async fn instances(
     State(app): State<App>,
     caller: Caller,
@@ -28,8 +29,11 @@ pub async fn instances(
     let before: Option<InstanceId> = query.cursor.as_deref().map(str::parse).transpose()?;
     let mut db = app.store.read().await?;
     let accounts = match &query.account {
-        Some(named) => vec![resolve::account(&mut db, &caller, Some(named)).await?.id],
-        None => caller.memberships.iter().map(|m| m.account.clone()).collect(),
+        Some(named) => vec![resolve::account(&mut db, &caller, Some(named), Action::SeeInstances).await?.id],
+        None => {
+            caller.in_scope(Action::SeeInstances)?;
+            caller.memberships.iter().map(|m| m.account.clone()).collect()
+        }
     };
     let mut found = Vec::new();
     for account in &accounts {

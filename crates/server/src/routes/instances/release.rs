@@ -4,6 +4,7 @@ use api::instance::InstanceView;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use domain::rights::Action;
 use futures_util::FutureExt;
 use store::intents;
 
@@ -26,14 +27,19 @@ pub async fn release(
 ) -> ApiResult<(StatusCode, Json<InstanceView>)> {
     let found = {
         let mut db = app.store.read().await?;
-        resolve::instance(&mut db, &caller, &id).await?
+        resolve::instance(&mut db, &caller, &id, Action::ChangeInstances).await?
     };
     let (now, id) = (app.now(), found.id.clone());
-    let reason = reason(&caller, "released", None);
+    let reason = reason(&caller, &found.account, "released", None);
+    let note = caller.note("release").to(&id).of(&found.account);
     app.store
         .write(move |tx| {
-            let (id, reason) = (id.clone(), reason.clone());
-            async move { intents::release(tx, &id, &reason, now).await }.boxed()
+            let (id, reason, note) = (id.clone(), reason.clone(), note.clone());
+            async move {
+                intents::release(tx, &id, &reason, now).await?;
+                note.write(tx, now).await
+            }
+            .boxed()
         })
         .await?;
     accepted(&app, &found.id).await

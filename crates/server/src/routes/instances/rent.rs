@@ -6,7 +6,9 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use base::{InstanceId, Slug};
 use domain::instance::{Desired, State as Life};
+use domain::rights::Action;
 use futures_util::FutureExt;
+use serde_json::json;
 use store::accounts::Account;
 use store::idempotency::Key;
 use store::instances::Instance;
@@ -32,7 +34,7 @@ pub async fn rent(
 ) -> ApiResult<(StatusCode, Json<InstanceView>)> {
     let account = {
         let mut db = app.store.read().await?;
-        resolve::account(&mut db, &caller, request.account.as_deref()).await?
+        resolve::account(&mut db, &caller, request.account.as_deref(), Action::Rent).await?
     };
     let key = repeat.key(&caller, "POST /v1/instances", &request)?;
     if let Some(id) = earlier(&app, key.as_ref()).await? {
@@ -55,20 +57,26 @@ async fn new(
     request: RentRequest,
     key: Option<Key>,
 ) -> ApiResult<InstanceId> {
+    crate::identity::required(app, &caller.user.id).await?;
     let now = app.now();
     let wish = wish(app, &request, &account.time_zone, now).await?;
     let hold = wish.quote.hold;
+    let note = caller.note("rent").of(&account.id);
     let (account, caller) = (account.id.clone(), caller.user.id.clone());
     let made = app
         .store
         .write(move |tx| {
             let (key, account, caller) = (key.clone(), account.clone(), caller.clone());
-            let (request, wish) = (request.clone(), wish.clone());
+            let (request, wish, note) = (request.clone(), wish.clone(), note.clone());
             async move {
                 let id = InstanceId::new(now, tx.random());
                 let new = instance(id, Slug::new(tx.random()), account, caller, request, wish, now);
                 match intents::rent(tx, &new, hold, key.as_ref(), now).await? {
-                    Rented::New => Ok(new.id),
+                    Rented::New => {
+                        let what = json!({ "gpu": new.gpu, "count": new.count, "rate": new.rate, "name": new.name });
+                        note.to(&new.id).became(what).write(tx, now).await?;
+                        Ok(new.id)
+                    }
                     Rented::Before(id) => Ok(id.parse()?),
                 }
             }

@@ -3,6 +3,7 @@
 use api::instance::InstanceView;
 use axum::Json;
 use axum::extract::State;
+use domain::rights::Action;
 
 use crate::auth::Caller;
 use crate::error::ApiResult;
@@ -20,6 +21,6 @@ pub async fn instance(
     Reference(id): Reference,
 ) -> ApiResult<Json<InstanceView>> {
     let mut db = app.store.read().await?;
-    let found = resolve::instance(&mut db, &caller, &id).await?;
+    let found = resolve::instance(&mut db, &caller, &id, Action::SeeInstances).await?;
     Ok(Json(views::instance(&app, &mut db, found).await?))
 }

@@ -7,7 +7,9 @@ use axum::http::StatusCode;
 use base::{Cause, Error};
 use billing::{QuoteRequest, quote};
 use domain::instance::{Desired, may_ask};
+use domain::rights::Action;
 use futures_util::FutureExt;
+use serde_json::json;
 use store::instances::Instance;
 use store::intents::{self, Restart};
 
@@ -31,16 +33,24 @@ pub async fn start(
 ) -> ApiResult<(StatusCode, Json<InstanceView>)> {
     let found = {
         let mut db = app.store.read().await?;
-        resolve::instance(&mut db, &caller, &id).await?
+        resolve::instance(&mut db, &caller, &id, Action::Rent).await?
     };
     may_ask(found.state, found.desired, Desired::Running)?;
+    let note = caller.note("start").to(&found.id).of(&found.account);
+    let note = note.was(json!({ "gpu": found.gpu, "count": found.count, "rate": found.rate }));
     let (id, restart, now) = (found.id.clone(), restart(&app, found, &request).await?, app.now());
+    let i = &restart.instance;
+    let note = note.became(json!({ "gpu": i.gpu, "count": i.count, "rate": i.rate }));
     app.store
         .write({
             let id = id.clone();
             move |tx| {
-                let (id, restart) = (id.clone(), restart.clone());
-                async move { intents::start(tx, &id, &restart, now).await }.boxed()
+                let (id, restart, note) = (id.clone(), restart.clone(), note.clone());
+                async move {
+                    intents::start(tx, &id, &restart, now).await?;
+                    note.write(tx, now).await
+                }
+                .boxed()
             }
         })
         .await?;

@@ -1,5 +1,6 @@
 //! `GET /v1/instances/{id}/stream`: a WebSocket whose binary messages carry link frames.
 
+use domain::rights::Action;
 use std::time::Duration;
 
 use axum::extract::State;
@@ -42,7 +43,7 @@ pub async fn stream(
 ) -> ApiResult<Response> {
     let i = {
         let mut db = app.store.read().await?;
-        resolve::instance(&mut db, &caller, &id).await?
+        resolve::instance(&mut db, &caller, &id, Action::UseInstances).await?
     };
     let (Life::Running, Some(node)) = (i.state, &i.node) else {
         let why = i.reason.as_ref().map_or_else(String::new, |r| format!(": {}", r.message));

@@ -5,6 +5,7 @@ use axum::Json;
 use axum::extract::State;
 use base::{Cause, Error};
 use domain::instance::State as Life;
+use domain::rights::Action;
 use store::allocations;
 
 use crate::auth::Caller;
@@ -20,7 +21,7 @@ use crate::{resolve, views};
 pub async fn usage(State(app): State<App>, caller: Caller, Reference(id): Reference) -> ApiResult<Json<UsageView>> {
     let (i, devices) = {
         let mut db = app.store.read().await?;
-        let i = resolve::instance(&mut db, &caller, &id).await?;
+        let i = resolve::instance(&mut db, &caller, &id, Action::SeeInstances).await?;
         let devices = allocations::held_by(&mut db, &i.id).await?;
         (i, devices)
     };

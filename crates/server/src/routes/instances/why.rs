@@ -5,6 +5,7 @@ use axum::Json;
 use axum::extract::State;
 use base::Cause;
 use domain::instance::{Desired, State as Life};
+use domain::rights::Action;
 use store::accounts;
 use store::instances::Instance;
 
@@ -21,7 +22,7 @@ use crate::{accounts as money, resolve};
     responses((status = 200, body = Why), (status = 404, body = api::problem::Problem)))]
 pub async fn why(State(app): State<App>, caller: Caller, Reference(id): Reference) -> ApiResult<Json<Why>> {
     let mut db = app.store.read().await?;
-    let i = resolve::instance(&mut db, &caller, &id).await?;
+    let i = resolve::instance(&mut db, &caller, &id, Action::SeeInstances).await?;
     let mut next = Vec::new();
     if let Some(deadline) = i.deadline_at {
         next.push(format!("if it has not left this state by {deadline}, the operator is called"));

@@ -4,6 +4,7 @@ use api::account::Balance;
 use api::bill::AccountQuery;
 use axum::Json;
 use axum::extract::State;
+use domain::rights::Action;
 
 use crate::auth::Caller;
 use crate::error::ApiResult;
@@ -20,6 +21,6 @@ pub async fn balance(
     Params(query): Params<AccountQuery>,
 ) -> ApiResult<Json<Balance>> {
     let mut db = app.store.read().await?;
-    let account = resolve::account(&mut db, &caller, query.account.as_deref()).await?;
+    let account = resolve::account(&mut db, &caller, query.account.as_deref(), Action::SeeMoney).await?;
     Ok(Json(accounts::balance(&app, &mut db, &account).await?))
 }

@@ -8,14 +8,14 @@ use axum::extract::State;
 use base::NodeId;
 use store::{fleet, instances, nodes};
 
-use crate::auth::Operator;
+use crate::auth::{Operator, does};
 use crate::error::ApiResult;
 use crate::state::App;
 
 /// Every machine with its cards (operator).
 #[utoipa::path(get, path = "/v1/nodes", operation_id = "nodes", tag = "nodes",
     responses((status = 200, body = Nodes), (status = 403, body = api::problem::Problem)))]
-pub async fn nodes(State(app): State<App>, _: Operator) -> ApiResult<Json<Nodes>> {
+pub async fn nodes(State(app): State<App>, _: Operator<does::SeeSite>) -> ApiResult<Json<Nodes>> {
     let mut db = app.store.read().await?;
     let all = nodes::list(&mut db).await?;
     let mut by_node: BTreeMap<NodeId, Vec<NodeDevice>> = BTreeMap::new();

@@ -4,6 +4,7 @@ use api::instance::RentRequest;
 use api::offer::QuoteView;
 use axum::Json;
 use axum::extract::State;
+use domain::rights::Action;
 
 use crate::auth::Caller;
 use crate::error::ApiResult;
@@ -21,7 +22,7 @@ pub async fn quote(
     Body(request): Body<RentRequest>,
 ) -> ApiResult<Json<QuoteView>> {
     let mut db = app.store.read().await?;
-    let account = resolve::account(&mut db, &caller, request.account.as_deref()).await?;
+    let account = resolve::account(&mut db, &caller, request.account.as_deref(), Action::Rent).await?;
     let balance = accounts::balance(&app, &mut db, &account).await?;
     drop(db);
     let now = app.now();

@@ -5,7 +5,7 @@ use axum::Json;
 use axum::extract::State;
 use billing::book::lint;
 
-use crate::auth::Operator;
+use crate::auth::{Operator, does};
 use crate::error::ApiResult;
 use crate::extract::Body;
 use crate::prices::findings;
@@ -16,7 +16,7 @@ use crate::state::App;
     responses((status = 200, body = LintView), (status = 403, body = api::problem::Problem)))]
 pub async fn lint_prices(
     State(app): State<App>,
-    _: Operator,
+    _: Operator<does::CheckPrices>,
     Body(request): Body<PriceBookText>,
 ) -> ApiResult<Json<LintView>> {
     let found = lint(&request.text, app.catalogue, Some(&app.book()));

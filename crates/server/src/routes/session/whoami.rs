@@ -1,15 +1,33 @@
 //! `GET /v1/whoami`
 
-use api::session::{Membership, UserView, WhoAmI};
+use api::session::{Membership, TokenLimits, WhoAmI};
 use axum::Json;
+use axum::extract::State;
+use base::Error;
+use store::{mail_links, profiles};
 
 use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::state::App;
+use crate::views;
 
 /// Who the token belongs to.
 #[utoipa::path(get, path = "/v1/whoami", operation_id = "whoami", tag = "session", responses((status = 200, body = WhoAmI)))]
-pub async fn whoami(caller: Caller) -> Json<WhoAmI> {
-    let user = UserView { id: caller.user.id, name: caller.user.name, operator: caller.user.operator };
-    let accounts = caller.memberships.into_iter();
-    let accounts = accounts.map(|m| Membership { id: m.account, name: m.account_name, role: m.role }).collect();
-    Json(WhoAmI { user, accounts })
+pub async fn whoami(State(app): State<App>, caller: Caller) -> ApiResult<Json<WhoAmI>> {
+    let (profile, pending) = {
+        let mut db = app.store.read().await?;
+        let profile = profiles::get(&mut db, &caller.user.id).await?.ok_or_else(|| Error::not_found("the user"))?;
+        (profile, mail_links::pending(&mut db, &caller.user.id).await?)
+    };
+    let limits = caller.token.limits.as_ref();
+    let token = limits.map(|l| TokenLimits { scopes: Some(l.scopes.iter().map(ToString::to_string).collect()) });
+    let accounts = caller.memberships.iter();
+    let accounts =
+        accounts.map(|m| Membership { id: m.account.clone(), name: m.account_name.clone(), role: m.role.to_string() });
+    Ok(Json(WhoAmI {
+        user: views::user(&profile, pending),
+        accounts: accounts.collect(),
+        csrf: caller.csrf.clone(),
+        token,
+    }))
 }

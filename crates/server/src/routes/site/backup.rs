@@ -5,11 +5,11 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use base::Error;
-use futures_util::StreamExt;
+use futures_util::{FutureExt, StreamExt};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 
-use crate::auth::Operator;
+use crate::auth::{Operator, does};
 use crate::error::ApiResult;
 use crate::state::App;
 
@@ -20,9 +20,16 @@ const WAITING: usize = 4;
 /// Whole only if its last line, with row counts and a checksum, has arrived.
 #[utoipa::path(get, path = "/v1/backup", operation_id = "backup", tag = "site",
     responses((status = 200, description = "lines of JSON; the last one begins with {\"end\"", content_type = "application/x-ndjson", body = String), (status = 403, body = api::problem::Problem)))]
-pub async fn backup(State(app): State<App>, Operator(caller): Operator) -> ApiResult<Response> {
+pub async fn backup(State(app): State<App>, Operator(caller, _): Operator<does::Backup>) -> ApiResult<Response> {
     let (send, receive) = mpsc::channel(WAITING);
     let made_at = app.now();
+    let note = caller.note("backup");
+    app.store
+        .write(move |tx| {
+            let note = note.clone();
+            async move { note.write(tx, made_at).await }.boxed()
+        })
+        .await?;
     tracing::info!(user = %caller.user.name, "a backup is taken");
     let work = tokio::spawn(async move { store::backup::stream(&app.store, made_at, send).await });
     let pieces = ReceiverStream::new(receive).map(|piece| Ok(Bytes::from(piece)));

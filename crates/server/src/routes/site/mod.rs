@@ -5,3 +5,5 @@ pub mod backup;
 pub mod health;
 pub mod metrics;
 pub mod recovery;
+pub mod settings;
+pub mod show;

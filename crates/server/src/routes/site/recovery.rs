@@ -6,7 +6,7 @@ use axum::extract::State;
 use futures_util::FutureExt;
 use store::recovery::{self, Difference, Found, Report};
 
-use crate::auth::Operator;
+use crate::auth::{Operator, does};
 use crate::error::ApiResult;
 use crate::extract::Body;
 use crate::state::App;
@@ -14,7 +14,7 @@ use crate::state::App;
 /// Whether the site is in recovery after a restore, and how books and machines differ (operator).
 #[utoipa::path(get, path = "/v1/recovery", operation_id = "recovery", tag = "site",
     responses((status = 200, body = RecoveryView), (status = 403, body = api::problem::Problem)))]
-pub async fn recovery(State(app): State<App>, _: Operator) -> ApiResult<Json<RecoveryView>> {
+pub async fn recovery(State(app): State<App>, _: Operator<does::SeeSite>) -> ApiResult<Json<RecoveryView>> {
     let report = app.store.snapshot(|db| recovery::report(db).boxed()).await?;
     Ok(Json(report.map_or_else(none, view)))
 }
@@ -25,15 +25,20 @@ pub async fn recovery(State(app): State<App>, _: Operator) -> ApiResult<Json<Rec
     responses((status = 200, body = RecoveryAccepted), (status = 403, body = api::problem::Problem), (status = 409, body = api::problem::Problem), (status = 422, body = api::problem::Problem)))]
 pub async fn accept_recovery(
     State(app): State<App>,
-    Operator(caller): Operator,
+    Operator(caller, _): Operator<does::Backup>,
     Body(request): Body<AcceptRecovery>,
 ) -> ApiResult<Json<RecoveryAccepted>> {
-    let now = app.now();
+    let (now, note) = (app.now(), caller.note("accept_recovery").became(&request));
     let done = app
         .store
         .write(move |tx| {
-            let seen = request.seen.clone();
-            async move { recovery::accept(tx, &seen, now).await }.boxed()
+            let (seen, note) = (request.seen.clone(), note.clone());
+            async move {
+                let done = recovery::accept(tx, &seen, now).await?;
+                note.write(tx, now).await?;
+                Ok(done)
+            }
+            .boxed()
         })
         .await?;
     tracing::info!(user = %caller.user.name, ?done, "recovery was accepted");

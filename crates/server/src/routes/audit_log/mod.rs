@@ -1,0 +1,6 @@
+//! Who did what (operator).
+
+pub mod check;
+pub mod export;
+pub mod list;
+pub mod retention;

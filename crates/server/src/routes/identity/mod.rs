@@ -1,0 +1,4 @@
+//! Who the caller really is.
+
+pub mod check;
+pub mod show;

@@ -1,0 +1,4 @@
+//! Quotas of accounts.
+
+pub mod set;
+pub mod show;

@@ -1,0 +1,4 @@
+//! Signing up.
+
+pub mod create;
+pub mod preview;

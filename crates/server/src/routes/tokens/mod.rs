@@ -1,0 +1,5 @@
+//! API tokens of the caller.
+
+pub mod create;
+pub mod delete;
+pub mod list;

@@ -1,0 +1,146 @@
+//! Quotas of an account.
+
+use api::quota::{Amounts, Quotas, SetQuotas};
+use base::{Cause, Error, Money, Result};
+use clap::Args;
+
+use super::rent::assignment;
+use super::{Outcome, whose};
+use crate::login_file;
+use crate::output::{Output, Table};
+
+/// Show what an account may have at most, or change it (operator)
+///
+/// Without further options it only shows. A quota that is not named stays; `none` is
+/// no limit. What runs goes on: only the next rent or start is refused.
+#[derive(Debug, Args)]
+pub struct Quota {
+    /// Id or name of the account [default: your only one]
+    account: Option<String>,
+    /// Cards of all models together
+    #[arg(long, value_name = "N|none", allow_negative_numbers = true)]
+    cards: Option<String>,
+    /// Cards of one model; may be given many times
+    #[arg(long, value_name = "MODEL=N|none", value_parser = assignment)]
+    gpu: Vec<(String, String)>,
+    /// Instances that are not released
+    #[arg(long, value_name = "N|none", allow_negative_numbers = true)]
+    instances: Option<String>,
+    /// Disk of all instances, GiB
+    #[arg(long, value_name = "GIB|none", allow_negative_numbers = true)]
+    storage: Option<String>,
+    /// Money spent on one day of the account's time zone
+    #[arg(long, value_name = "AMOUNT|none", allow_negative_numbers = true)]
+    spend_per_day: Option<String>,
+}
+
+impl Quota {
+    pub async fn run(self, out: &Output) -> Outcome {
+        let client = login_file::client()?;
+        let account = whose::account(&client, self.account.clone()).await?;
+        let mut quotas = client.quotas(&account).await?;
+        if self.changes() {
+            let gpus = if self.gpu.is_empty() { Vec::new() } else { client.gpus().await? };
+            let slug = |name: &str| {
+                let same = |one: &str| one.eq_ignore_ascii_case(name);
+                gpus.iter().find(|m| same(&m.slug) || same(&m.name)).map_or_else(|| name.to_owned(), |m| m.slug.clone())
+            };
+            let wanted = self.merged(quotas.quotas, slug)?;
+            quotas = client.set_quotas(&account, &wanted).await?;
+        }
+        out.result(&quotas, |out| words(&quotas, out));
+        Ok(0)
+    }
+
+    fn changes(&self) -> bool {
+        let single = [&self.cards, &self.instances, &self.storage, &self.spend_per_day];
+        !self.gpu.is_empty() || single.into_iter().any(Option::is_some)
+    }
+
+    fn merged(&self, now: Amounts, slug: impl Fn(&str) -> String) -> Result<SetQuotas> {
+        let mut cards = now.cards;
+        for (model, most) in &self.gpu {
+            let model = slug(model);
+            match number(most)? {
+                Some(most) => cards.insert(model, most),
+                None => cards.remove(&model),
+            };
+        }
+        let or = |given: &Option<String>, now: Option<i64>| given.as_deref().map_or(Ok(now), number);
+        let spend_per_day = match self.spend_per_day.as_deref() {
+            None => now.spend_per_day,
+            Some("none") => None,
+            Some(amount) => Some(amount.parse::<Money>()?),
+        };
+        Ok(SetQuotas {
+            cards,
+            cards_total: or(&self.cards, now.cards_total)?,
+            instances: or(&self.instances, now.instances)?,
+            storage_gib: or(&self.storage, now.storage_gib)?,
+            spend_per_day,
+        })
+    }
+}
+
+/// A limit as people write it.
+fn number(text: &str) -> Result<Option<i64>> {
+    if text == "none" {
+        return Ok(None);
+    }
+    text.parse().map(Some).map_err(|_| {
+        Error::new(Cause::InvalidCount, format!("`{}` is no quota", text.escape_debug()))
+            .hint("write a number, or `none` for no limit")
+    })
+}
+
+fn words(q: &Quotas, out: &Output) -> String {
+    let mut table = Table::new(&["QUOTA", ">USED", ">AT MOST"]);
+    let mut row = |name: String, used: Option<String>, most: Option<String>| {
+        table.row(vec![
+            name.into(),
+            used.unwrap_or_else(|| "0".into()).into(),
+            most.unwrap_or_else(|| "no limit".into()).into(),
+        ]);
+    };
+    let text = |n: Option<i64>| n.map(|n| n.to_string());
+    let (most, used) = (&q.quotas, &q.used);
+    row("cards".into(), text(used.cards_total), text(most.cards_total));
+    for model in most.cards.keys().chain(used.cards.keys().filter(|m| !most.cards.contains_key(*m))) {
+        let here = |a: &Amounts| a.cards.get(model).map(ToString::to_string);
+        row(format!("cards of {model}"), here(used), here(most));
+    }
+    row("instances".into(), text(used.instances), text(most.instances));
+    row("storage, GiB".into(), text(used.storage_gib), text(most.storage_gib));
+    let money = |m: Option<Money>| m.map(|m| m.to_string());
+    row("money today".into(), money(used.spend_per_day), money(most.spend_per_day));
+    table.render(out.paint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_named_stays_and_none_lifts_a_limit() {
+        let now = Amounts {
+            cards: [("a".to_owned(), 1), ("b".to_owned(), 2)].into(),
+            cards_total: Some(4),
+            instances: Some(5),
+            storage_gib: None,
+            spend_per_day: Some("10".parse().unwrap()),
+        };
+        let asked = Quota {
+            account: None,
+            cards: Some("none".into()),
+            gpu: vec![("A".into(), "none".into()), ("b".into(), "7".into())],
+            instances: None,
+            storage: Some("100".into()),
+            spend_per_day: Some("2.50".into()),
+        };
+        let merged = asked.merged(now, str::to_lowercase).unwrap();
+        assert_eq!(merged.cards, [("b".to_owned(), 7)].into());
+        assert_eq!((merged.cards_total, merged.instances, merged.storage_gib), (None, Some(5), Some(100)));
+        assert_eq!(merged.spend_per_day.unwrap().to_string(), "2.50");
+        assert!(number("many").is_err());
+    }
+}
