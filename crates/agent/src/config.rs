@@ -37,6 +37,49 @@ pub struct AgentConfig {
     /// Whether instances may run as plain processes where the host cannot isolate them.
     #[serde(default)]
     pub allow_no_isolation: bool,
+    /// What runs the instances.
+    #[serde(default)]
+    pub engine: EngineConfig,
+}
+
+/// What runs the instances of a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EngineConfig {
+    /// Built in: bubblewrap and control groups.
+    #[default]
+    Sandbox,
+    /// The Incus of this machine.
+    Incus(IncusConfig),
+}
+
+/// Which Incus, and what of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IncusConfig {
+    /// Its Unix socket.
+    pub socket: PathBuf,
+    /// Project that holds all instances of the zone, and nothing else.
+    pub project: String,
+    /// Storage pool of root disks.
+    pub pool: String,
+    /// Managed bridge that instances are on.
+    pub network: String,
+    /// Alias or fingerprint of the image of instances that ask for none.
+    pub image: String,
+}
+
+impl IncusConfig {
+    /// The Incus at a socket, with the names that it comes with.
+    pub fn new(socket: impl Into<PathBuf>) -> Self {
+        Self {
+            socket: socket.into(),
+            project: "suanli".into(),
+            pool: "default".into(),
+            network: "incusbr0".into(),
+            image: "debian".into(),
+        }
+    }
 }
 
 const fn default_uid_base() -> u32 {
@@ -56,6 +99,7 @@ impl AgentConfig {
             uid_base: default_uid_base(),
             network: NetworkConfig::default(),
             allow_no_isolation: false,
+            engine: EngineConfig::default(),
         }
     }
 }

@@ -2,13 +2,20 @@
 //! instances, opens streams into them and keeps the proofs of life.
 
 pub mod cards;
+mod cgroup;
 pub mod clock;
 pub mod config;
+mod containers;
 pub mod evidence;
 mod files;
+mod guest;
+mod meta;
+mod node;
+mod process;
 mod routes;
+mod runner;
 mod sampler;
-pub mod sandbox;
+mod sandbox;
 mod serve;
 
 use std::future::Future;
@@ -17,7 +24,7 @@ use std::time::Duration;
 
 use base::{Cause, Error, Result};
 
-pub use config::{AgentConfig, Cidr, NetworkConfig, NetworkMode};
+pub use config::{AgentConfig, Cidr, EngineConfig, IncusConfig, NetworkConfig, NetworkMode};
 
 /// The helper that runs inside instances, built with this crate.
 static GUEST: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/suanli-guest"));
@@ -58,13 +65,13 @@ pub async fn run(config: AgentConfig, shutdown: impl Future<Output = ()> + Send)
     let open = move || cards::Cards::open(&cards_config, &node, now);
     let cards = Arc::new(tokio::task::spawn_blocking(open).await.map_err(Error::internal)??);
     evidence.inventory(&cards.facts())?;
-    let sandbox = sandbox::Sandbox::open(config, cards, evidence, GUEST).await?;
+    let engine = node::Node::open(config, cards, evidence, GUEST).await?;
     let end = Arc::new(tokio::sync::Notify::new());
-    let router = routes::router(sandbox.clone(), end.clone());
+    let router = routes::router(engine.clone(), end.clone());
     tracing::info!(version = env!("CARGO_PKG_VERSION"), "the agent is ready");
     tokio::select! {
         () = socket.serve(router) => {}
-        () = sampler::run(sandbox) => {}
+        () = sampler::run(engine) => {}
         () = end.notified() => {}
         () = shutdown => {}
     }

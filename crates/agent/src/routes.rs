@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::Notify;
 
-use crate::sandbox::Sandbox;
+use crate::node::Node;
 
 /// Largest piece of a stream that is passed on at once, bytes.
 const PIECE: usize = 256 * 1024;
@@ -26,7 +26,7 @@ const PIECE: usize = 256 * 1024;
 const BODY: usize = 4 << 20;
 
 /// All routes of the agent. A server that started this agent ends it through `end`.
-pub fn router(sandbox: Sandbox, end: Arc<Notify>) -> Router {
+pub fn router(node: Node, end: Arc<Notify>) -> Router {
     Router::new()
         .route("/v1/shutdown", post(async move || end.notify_one()))
         .route("/v1/info", get(info))
@@ -40,7 +40,7 @@ pub fn router(sandbox: Sandbox, end: Arc<Notify>) -> Router {
         .route("/v1/instances/{id}/stream", post(stream).layer(DefaultBodyLimit::disable()))
         .fallback(async || Failure(Error::not_found("this route of the agent")))
         .layer(DefaultBodyLimit::max(BODY))
-        .with_state(sandbox)
+        .with_state(node)
 }
 
 /// An error as a response.
@@ -86,8 +86,8 @@ fn same(id: &str, named: &InstanceId) -> Result<(), Failure> {
     Err(Failure(Error::new(Cause::InvalidRequest, "the address and the body name different instances")))
 }
 
-async fn info(State(sandbox): State<Sandbox>) -> Answer<engine::NodeInfo> {
-    Ok(Json(sandbox.info().await?))
+async fn info(State(node): State<Node>) -> Answer<engine::NodeInfo> {
+    Ok(Json(node.info().await?))
 }
 
 #[derive(Deserialize)]
@@ -98,25 +98,25 @@ struct Wait {
     wait_ms: i64,
 }
 
-async fn report(State(sandbox): State<Sandbox>, Query(wait): Query<Wait>) -> Answer<engine::NodeReport> {
+async fn report(State(node): State<Node>, Query(wait): Query<Wait>) -> Answer<engine::NodeReport> {
     let after = Timestamp::from_micros(wait.after);
-    Ok(Json(sandbox.report(after, Span::from_millis(wait.wait_ms.clamp(0, 300_000))).await?))
+    Ok(Json(node.report(after, Span::from_millis(wait.wait_ms.clamp(0, 300_000))).await?))
 }
 
-async fn list(State(sandbox): State<Sandbox>) -> Answer<Vec<engine::Alive>> {
-    Ok(Json(sandbox.list().await?))
+async fn list(State(node): State<Node>) -> Answer<Vec<engine::Alive>> {
+    Ok(Json(node.list().await?))
 }
 
-async fn create(State(sandbox): State<Sandbox>, Path(id): Path<String>, body: Bytes) -> Answer<()> {
+async fn create(State(node): State<Node>, Path(id): Path<String>, body: Bytes) -> Answer<()> {
     let spec: InstanceSpec = parse(&body)?;
     same(&id, &spec.instance.id)?;
-    Ok(Json(sandbox.create(&spec).await?))
+    Ok(Json(node.create(&spec).await?))
 }
 
-async fn start(State(sandbox): State<Sandbox>, Path(id): Path<String>, body: Bytes) -> Answer<engine::Ready> {
+async fn start(State(node): State<Node>, Path(id): Path<String>, body: Bytes) -> Answer<engine::Ready> {
     let instance: InstanceRef = parse(&body)?;
     same(&id, &instance.id)?;
-    Ok(Json(sandbox.start(&instance).await?))
+    Ok(Json(node.start(&instance).await?))
 }
 
 #[derive(Deserialize)]
@@ -126,28 +126,28 @@ struct Stop {
     grace: Span,
 }
 
-async fn stop(State(sandbox): State<Sandbox>, Path(id): Path<String>, body: Bytes) -> Answer<engine::Stopped> {
+async fn stop(State(node): State<Node>, Path(id): Path<String>, body: Bytes) -> Answer<engine::Stopped> {
     let stop: Stop = parse(&body)?;
     same(&id, &stop.instance.id)?;
-    Ok(Json(sandbox.stop(&stop.instance, stop.grace).await?))
+    Ok(Json(node.stop(&stop.instance, stop.grace).await?))
 }
 
-async fn delete(State(sandbox): State<Sandbox>, Path(id): Path<String>, body: Bytes) -> Answer<()> {
+async fn delete(State(node): State<Node>, Path(id): Path<String>, body: Bytes) -> Answer<()> {
     let instance: InstanceRef = parse(&body)?;
     same(&id, &instance.id)?;
-    Ok(Json(sandbox.delete(&instance).await?))
+    Ok(Json(node.delete(&instance).await?))
 }
 
-async fn stats(State(sandbox): State<Sandbox>, Path(id): Path<String>) -> Answer<engine::Stats> {
+async fn stats(State(node): State<Node>, Path(id): Path<String>) -> Answer<engine::Stats> {
     let id: InstanceId = id.parse()?;
-    Ok(Json(sandbox.stats(&id).await?))
+    Ok(Json(node.stats(&id).await?))
 }
 
 /// Passes bytes on in both directions. A stream that cannot be opened is answered
 /// in the stream's own language, so that a caller has one place to look.
-async fn stream(State(sandbox): State<Sandbox>, Path(id): Path<String>, body: Body) -> Response {
+async fn stream(State(node): State<Node>, Path(id): Path<String>, body: Body) -> Response {
     let opened = match id.parse::<InstanceId>() {
-        Ok(id) => sandbox.open_stream(&id).await,
+        Ok(id) => node.open_stream(&id).await,
         Err(error) => Err(error),
     };
     let (guest, session) = match opened {

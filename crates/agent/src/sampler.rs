@@ -11,8 +11,10 @@ use devices::fake::Load;
 use engine::report::CommandExit;
 
 use crate::cards::Pids;
+use crate::cgroup::Usage;
 use crate::files;
-use crate::sandbox::{Instance, Measured, Meta, Phase, Sandbox, Usage};
+use crate::meta::{Meta, Phase};
+use crate::node::{Instance, Measured, Node};
 
 /// How often ends of `on_start` are looked for.
 const TICK: Duration = Duration::from_millis(250);
@@ -45,9 +47,9 @@ impl Counted {
 }
 
 /// Watches and samples until the task is dropped.
-pub async fn run(sandbox: Sandbox) {
+pub async fn run(node: Node) {
     // Apart, because a driver that hangs must not hold up the proof of life.
-    tokio::join!(watch(&sandbox), sample_all(&sandbox));
+    tokio::join!(watch(&node), sample_all(&node));
 }
 
 fn every(period: Duration) -> tokio::time::Interval {
@@ -56,24 +58,24 @@ fn every(period: Duration) -> tokio::time::Interval {
     timer
 }
 
-async fn watch(sandbox: &Sandbox) {
+async fn watch(node: &Node) {
     let mut timer = every(TICK);
     for tick in 0u64.. {
         timer.tick().await;
-        command_exits(sandbox).await;
+        command_exits(node).await;
         if tick.is_multiple_of(TICKS_A_PROOF) {
-            log(sandbox.evidence().tick(sandbox.live()), "the proof of life");
-            sandbox.forget_gone();
+            log(node.evidence().tick(node.live()), "the proof of life");
+            node.forget_gone();
         }
     }
 }
 
-async fn sample_all(sandbox: &Sandbox) {
+async fn sample_all(node: &Node) {
     let mut timer = every(SAMPLE);
     let mut before = Before::new();
     for number in 0u64.. {
         timer.tick().await;
-        let (this, last) = (sandbox.clone(), std::mem::take(&mut before));
+        let (this, last) = (node.clone(), std::mem::take(&mut before));
         let facts = number.is_multiple_of(SAMPLES_A_READING);
         // Reads files and asks the driver: neither may hold up the streams.
         match tokio::task::spawn_blocking(move || sample(&this, last, facts)).await {
@@ -85,24 +87,24 @@ async fn sample_all(sandbox: &Sandbox) {
 
 type Before = BTreeMap<InstanceId, (Timestamp, Counted)>;
 
-fn sample(sandbox: &Sandbox, before: Before, facts: bool) -> Before {
-    let cards = sandbox.cards();
+fn sample(node: &Node, before: Before, facts: bool) -> Before {
+    let cards = node.cards();
     let mut next = Before::new();
     let (mut loads, mut shows) = (BTreeMap::new(), Vec::new());
-    for instance in sandbox.all() {
+    for instance in node.all() {
         let Some(meta) = instance.meta().filter(|m| m.phase == Phase::Running) else {
             continue;
         };
-        let now = sandbox.evidence().now();
-        let pids = sandbox.pids(&meta);
+        let now = node.evidence().now();
+        let pids = node.pids(&meta);
         let counted = count(&pids);
         let (since, last) = before.get(&instance.id).cloned().unwrap_or((now, counted.clone()));
-        measure(sandbox, &instance, &meta, now, since, &last, &counted);
+        measure(node, &instance, &meta, now, since, &last, &counted);
         let measured = instance.measured();
         let load = Load {
             cpu_milli: measured.cpu_milli,
             // More than the machine has cannot be used: a program that keeps it busy keeps the card busy.
-            cpus: meta.spec.cpus.min(sandbox.cores()),
+            cpus: meta.spec.cpus.min(node.cores()),
             memory_used_mib: measured.usage.memory_bytes.unwrap_or(0) >> 20,
             memory_limit_mib: meta.spec.memory_mib,
             pids: measured.busy.clone(),
@@ -113,11 +115,11 @@ fn sample(sandbox: &Sandbox, before: Before, facts: bool) -> Before {
         shows.push(show);
         next.insert(instance.id.clone(), (now, counted));
     }
-    cards.step(sandbox.evidence().now(), &loads, &shows);
-    cards.read_samples(sandbox.evidence().now());
+    cards.step(node.evidence().now(), &loads, &shows);
+    cards.read_samples(node.evidence().now());
     if facts {
         cards.read_facts();
-        log(sandbox.evidence().inventory(&cards.facts()).map(drop), "the inventory");
+        log(node.evidence().inventory(&cards.facts()).map(drop), "the inventory");
     }
     next
 }
@@ -129,7 +131,7 @@ fn log(outcome: base::Result<()>, what: &str) {
 }
 
 fn measure(
-    sandbox: &Sandbox,
+    node: &Node,
     instance: &Instance,
     meta: &Meta,
     now: Timestamp,
@@ -138,7 +140,7 @@ fn measure(
     counted: &Counted,
 ) {
     let old = instance.measured();
-    let usage = sandbox.usage(meta).or(counted.usage());
+    let usage = node.usage(meta).or(counted.usage());
     let elapsed = now.since(since).micros();
     let rate = |used: i64| if elapsed > 0 { used.max(0).saturating_mul(1_000) / elapsed } else { 0 };
     let cpu_milli = match (old.at, usage.cpu_us, old.usage.cpu_us) {
@@ -151,7 +153,7 @@ fn measure(
         .filter(|(pid, used)| last.each.get(pid).is_some_and(|before| rate(**used - before) >= ACTIVE_CPU_MILLI));
     let bytes = instance.bytes();
     let moved = bytes.saturating_sub(old.bytes);
-    let card = sandbox.cards().samples_of(&meta.spec.devices).iter().filter_map(|s| s.gpu_util_pct).max();
+    let card = node.cards().samples_of(&meta.spec.devices).iter().filter_map(|s| s.gpu_util_pct).max();
 
     let mut active = Vec::new();
     if let Some(card) = card.filter(|pct| *pct >= ACTIVE_CARD_PCT) {
@@ -203,16 +205,16 @@ fn pid_inside(pid: i32) -> Option<i32> {
     status.lines().find_map(|l| l.strip_prefix("NSpid:"))?.split_whitespace().last()?.parse().ok()
 }
 
-async fn command_exits(sandbox: &Sandbox) {
-    for instance in sandbox.all() {
+async fn command_exits(node: &Node) {
+    for instance in node.all() {
         let waits = |m: &Meta| m.phase == Phase::Running && m.spec.on_start.is_some() && !m.on_start_reported;
         if instance.meta().is_some_and(|m| waits(&m)) {
-            command_exit(sandbox, &instance).await;
+            command_exit(node, &instance).await;
         }
     }
 }
 
-async fn command_exit(sandbox: &Sandbox, instance: &Arc<Instance>) {
+async fn command_exit(node: &Node, instance: &Arc<Instance>) {
     let Some(text) = files::read_untrusted(&instance.folders.run().join("on-start.exit"), 32) else {
         return;
     };
@@ -228,11 +230,11 @@ async fn command_exit(sandbox: &Sandbox, instance: &Arc<Instance>) {
     let exit = CommandExit {
         id: reference.id.clone(),
         generation: reference.generation,
-        at: sandbox.evidence().now(),
+        at: node.evidence().now(),
         code: i64::from(code),
     };
-    log(sandbox.evidence().command_exit(exit), "the end of an on-start command");
-    log(sandbox.on_start_reported(instance, meta), "the end of an on-start command");
+    log(node.evidence().command_exit(exit), "the end of an on-start command");
+    log(node.on_start_reported(instance, meta), "the end of an on-start command");
 }
 
 #[cfg(test)]

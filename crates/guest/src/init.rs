@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, Rlimit, getrlimit, set_child_subreaper, setrlimit};
 
+use crate::Arguments;
 use crate::house::House;
 use crate::reaper::{Left, signal_group};
 use crate::surroundings::Surroundings;
@@ -17,11 +18,13 @@ const KILL_LIMIT: Duration = Duration::from_secs(2);
 const LAST_WORDS: Duration = Duration::from_millis(500);
 const STEP: Duration = Duration::from_millis(50);
 
-/// Runs the helper until it is asked to end and everything inside has ended.
+/// Runs the helper until it is asked to end and everything inside has ended. `ready`
+/// is called once streams are answered.
 ///
 /// # Errors
 /// The helper cannot start; the text says why.
-pub fn run(socket: &Path, on_start: Option<String>, log: Option<&Path>, grace: Duration) -> Result<(), String> {
+pub fn run(arguments: &Arguments, ready: impl FnOnce()) -> Result<(), String> {
+    let (socket, grace) = (arguments.socket.as_path(), arguments.grace);
     // Before any thread exists, so that every thread inherits the blocked signals
     // and only the main thread takes them.
     let signals = Signals::block();
@@ -32,7 +35,8 @@ pub fn run(socket: &Path, on_start: Option<String>, log: Option<&Path>, grace: D
         set_child_subreaper(Some(rustix::process::getpid())).map_err(|error| format!("adopting orphans: {error}"))?;
     }
     let open_files = raise_open_files();
-    let house = House::new(Surroundings::inherited(), open_files, log).map_err(|error| format!("the log: {error}"))?;
+    let house = House::new(Surroundings::inherited(), open_files, arguments.log.as_deref())
+        .map_err(|error| format!("the log: {error}"))?;
     let house = Arc::new(house);
     let folder = socket.parent().unwrap_or(Path::new(".")).to_owned();
     // Of an earlier run; it must not be taken for the exit of this one's command.
@@ -42,9 +46,10 @@ pub fn run(socket: &Path, on_start: Option<String>, log: Option<&Path>, grace: D
     let accepting = std::thread::Builder::new().name("accept".into()).stack_size(128 * 1024);
     accepting.spawn(move || serve::accept(&listener, &shared)).map_err(|error| format!("a thread: {error}"))?;
     house.log(format_args!("version {} answers on {}", env!("CARGO_PKG_VERSION"), socket.display()));
-    if let Some(line) = on_start {
+    if let Some(line) = arguments.on_start.clone() {
         on_start::start(&house, line, folder);
     }
+    ready();
     loop {
         match signals.wait(None) {
             Some(libc::SIGCHLD) => drop(house.children.reap()),

@@ -5,6 +5,7 @@
 //! terminals, connections to local ports, file transfer). One thread per stream,
 //! no runtime, no name look-ups, so that it runs in any image.
 
+mod detach;
 mod dial;
 mod entry;
 mod exec;
@@ -32,7 +33,10 @@ const USAGE: &str = "Usage: suanli-guest init --socket PATH [--on-start CMD] [--
   --socket PATH    Unix socket to answer on
   --on-start CMD   shell command that runs once, in the home directory
   --log PATH       file for the helper's own messages; default: standard error
-  --grace-ms N     milliseconds that processes get to end after SIGTERM; default 5000";
+  --grace-ms N     milliseconds that processes get to end after SIGTERM; default 5000
+  --workspace PATH folder that is made if it is missing
+  --detach         go on in the background once streams are answered, inside a
+                   system that has a first process of its own";
 
 /// What the command line asks for.
 struct Arguments {
@@ -40,6 +44,8 @@ struct Arguments {
     on_start: Option<String>,
     log: Option<PathBuf>,
     grace: Duration,
+    workspace: Option<PathBuf>,
+    detach: bool,
 }
 
 fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
@@ -49,13 +55,21 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
         None => return Err("a command is missing".into()),
     }
     let mut socket = None;
-    let mut arguments =
-        Arguments { socket: PathBuf::new(), on_start: None, log: None, grace: Duration::from_millis(5000) };
+    let mut arguments = Arguments {
+        socket: PathBuf::new(),
+        on_start: None,
+        log: None,
+        grace: Duration::from_millis(5000),
+        workspace: None,
+        detach: false,
+    };
     while let Some(option) = words.next() {
         let mut value = || words.next().ok_or_else(|| format!("{option} needs a value"));
         match option.as_str() {
             "--socket" => socket = Some(PathBuf::from(value()?)),
             "--on-start" => arguments.on_start = Some(value()?),
+            "--workspace" => arguments.workspace = Some(PathBuf::from(value()?)),
+            "--detach" => arguments.detach = true,
             "--log" => arguments.log = Some(PathBuf::from(value()?)),
             "--grace-ms" => {
                 let text = value()?;
@@ -82,7 +96,16 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match init::run(&arguments.socket, arguments.on_start, arguments.log.as_deref(), arguments.grace) {
+    if let Some(workspace) = &arguments.workspace {
+        // Without it everything still works, only elsewhere.
+        let _ = std::fs::create_dir_all(workspace);
+    }
+    let outcome = if arguments.detach {
+        detach::detach(&arguments.socket, |ready| init::run(&arguments, ready))
+    } else {
+        init::run(&arguments, || ())
+    };
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
             eprintln!("suanli-guest: {why}");
@@ -101,12 +124,13 @@ mod tests {
 
     #[test]
     fn arguments_are_read() {
-        let all = ["init", "--socket", "/s", "--on-start", "make", "--log", "/l", "--grace-ms", "70"];
+        let all = ["init", "--socket", "/s", "--on-start", "make", "--log", "/l", "--grace-ms", "70", "--detach"];
         let arguments = parsed(&all).unwrap();
         assert_eq!(arguments.socket, PathBuf::from("/s"));
         assert_eq!(arguments.on_start.as_deref(), Some("make"));
         assert_eq!(arguments.log, Some(PathBuf::from("/l")));
         assert_eq!(arguments.grace, Duration::from_millis(70));
+        assert!(arguments.detach && arguments.workspace.is_none());
         assert_eq!(parsed(&["init", "--socket", "/s"]).unwrap().grace, Duration::from_secs(5));
     }
 

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use base::{Cause, Error, Result};
 
 use super::bwrap::Base;
-use super::cgroup::Cgroups;
 use super::network::Network;
 use super::spawn::{self, Entry};
 use super::{command, seccomp};
+use crate::cgroup::Cgroups;
 use crate::config::AgentConfig;
 
 /// How instances are kept apart.

@@ -1,284 +1,202 @@
-//! Runs instances on this machine: the engine contract by bubblewrap, control
-//! groups, network namespaces and packet filters.
-//!
-//! Intent is written before action, and every step can be repeated, so the agent
-//! may die between any two instructions. Instances do not depend on the agent:
-//! it finds them again by the identity of their first processes.
+//! Runs instances by bubblewrap, control groups, network namespaces and packet
+//! filters: the built-in way, for one machine.
 
 mod bwrap;
-mod cgroup;
 mod command;
-mod create;
-mod end;
 mod etc_files;
-mod guest;
 mod host;
-mod instance;
-mod meta;
+mod launch;
 mod network;
 mod nodes;
-mod process;
-mod recover;
 mod seccomp;
 mod spawn;
-mod start;
-mod tombs;
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::path::PathBuf;
+use std::sync::Arc;
 
-use base::{Cause, Error, InstanceId, Result, Span, Timestamp};
-use engine::report::{Alive, NodeInfo, NodeReport};
-use engine::{Engine, InstanceRef, InstanceSpec, Ready, Stats, Stopped};
-
-pub use cgroup::Usage;
-pub use instance::{Instance, Measured, Session};
-pub use meta::{Meta, Phase};
+use base::{Cause, Error, Result};
+use engine::InstanceSpec;
 
 use crate::cards::Cards;
+use crate::cgroup::{Limits, Usage};
 use crate::config::AgentConfig;
-use crate::evidence::Evidence;
-use crate::files;
+use crate::meta::{Folders, Meta};
+use crate::process;
 use host::{Host, Isolation};
-use tombs::Tombs;
 
-/// The engine of this machine. Clones share everything.
-#[derive(Clone, Debug)]
-pub struct Sandbox(Arc<Inner>);
+/// Free space below which nothing new is begun: the agent's own state needs room too.
+const RESERVE_MIB: i64 = 16;
+/// Rounds of ten milliseconds after which a killed process counts as stuck.
+const KILL_ROUNDS: u32 = 500;
 
+/// This machine as a runner of sandboxes.
 #[derive(Debug)]
-struct Inner {
+pub struct Sandbox {
     config: AgentConfig,
     host: Host,
     cards: Arc<Cards>,
-    evidence: Arc<Evidence>,
-    instances: Mutex<BTreeMap<InstanceId, Arc<Instance>>>,
-    tombs: Tombs,
+    boot_id: String,
     /// Library search cache for inside, where the cards are fake.
     ld_cache: Option<PathBuf>,
 }
 
-fn not_here(id: &InstanceId) -> Error {
-    Error::not_found(format!("instance {id} on this node"))
-}
-
-fn stale(known: i64, asked: i64) -> Error {
-    Error::new(Cause::StaleGeneration, format!("generation {asked} is over: the node knows generation {known}"))
-        .hint("read the instance again; somebody else has moved it on")
-}
-
 impl Sandbox {
-    /// CPU cores of this machine.
-    pub(crate) fn cores(&self) -> i64 {
-        std::thread::available_parallelism().map_or(1, |n| i64::try_from(n.get()).unwrap_or(1))
-    }
-
-    /// Prepares the folders, tries out the host and takes up every instance that an
-    /// earlier run of the agent left.
+    /// Tries out what the host allows.
     ///
     /// # Errors
-    /// `disk-full` or `engine-failed` when the state folder cannot be used.
-    pub async fn open(config: AgentConfig, cards: Arc<Cards>, evidence: Arc<Evidence>, guest: &[u8]) -> Result<Self> {
-        let state = &config.state_dir;
-        files::folder(&state.join("instances"), 0o711, None)?;
-        files::folder(&state.join("trash"), 0o700, None)?;
-        let binary = state.join("guest");
-        // Replaced by rename: a running instance keeps the one that it was started with.
-        if std::fs::read(&binary).ok().as_deref() != Some(guest) {
-            files::replace(&binary, guest, 0o755, false)?;
-        }
-        let tombs = Tombs::open(&state.join("tombs"))?;
+    /// Only for our own faults: a host that can do little is described, not refused.
+    pub async fn open(config: AgentConfig, cards: Arc<Cards>, boot_id: &str) -> Result<Self> {
         let host = Host::detect(&config).await?;
         let ld_cache = match (&host.isolation, cards.fake_library()) {
             (Isolation::Container, Some(library)) => host.library_cache(&config, library).await,
             _ => None,
         };
-        let sandbox =
-            Self(Arc::new(Inner { config, host, cards, evidence, instances: Mutex::default(), tombs, ld_cache }));
-        sandbox.recover().await?;
-        Ok(sandbox)
+        Ok(Self { config, host, cards, boot_id: boot_id.to_owned(), ld_cache })
     }
 
-    fn state_dir(&self) -> &Path {
-        &self.0.config.state_dir
+    fn state_dir(&self) -> &std::path::Path {
+        &self.config.state_dir
     }
 
-    fn now(&self) -> Timestamp {
-        self.0.evidence.now()
+    /// `container` or `none`.
+    pub fn isolation(&self) -> &'static str {
+        self.host.isolation_name()
     }
 
-    fn instances(&self) -> MutexGuard<'_, BTreeMap<InstanceId, Arc<Instance>>> {
-        self.0.instances.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Why no instance can run here, if none can.
+    pub fn refusal(&self) -> Option<Error> {
+        match &self.host.isolation {
+            Isolation::Refused(error) => Some(error.clone()),
+            _ => None,
+        }
     }
 
-    /// Everything that the node has anything of.
-    pub fn all(&self) -> Vec<Arc<Instance>> {
-        self.instances().values().cloned().collect()
+    /// What the host lacks, in sentences.
+    pub fn notices(&self) -> Vec<String> {
+        self.host.notices.clone()
     }
 
-    /// Whether the proof of any instance's life is being kept.
-    pub fn live(&self) -> bool {
-        self.all().iter().any(|i| i.meta().is_some_and(|m| m.held))
+    /// How many instances can have an address.
+    pub fn capacity(&self) -> u32 {
+        self.host.network.capacity()
     }
 
-    /// The instance, whether or not anything is known of it.
-    fn slot(&self, id: &InstanceId) -> Arc<Instance> {
-        let folders = meta::Folders { root: self.state_dir().join("instances").join(id.as_str()) };
-        let new = || Arc::new(Instance::new(id.clone(), folders));
-        self.instances().entry(id.clone()).or_insert_with(new).clone()
+    /// Free space where instances live, MiB.
+    ///
+    /// # Errors
+    /// `internal` when the file system does not say.
+    pub fn disk_free_mib(&self) -> Result<i64> {
+        let stat = rustix::fs::statvfs(self.state_dir()).map_err(|e| Error::internal(format!("statvfs: {e}")))?;
+        Ok(i64::try_from(stat.f_bavail.saturating_mul(stat.f_frsize) >> 20).unwrap_or(i64::MAX))
     }
 
-    /// The instance, if the node has anything of it.
-    fn known(&self, id: &InstanceId) -> Result<Arc<Instance>> {
-        let found = self.instances().get(id).cloned();
-        found.filter(|i| i.meta().is_some()).ok_or_else(|| not_here(id))
+    /// A promise of disk space that cannot be kept is not given.
+    ///
+    /// # Errors
+    /// `disk-full`.
+    pub fn check_room(&self, spec: &InstanceSpec, new: bool) -> Result<()> {
+        let free = self.disk_free_mib()?;
+        // A fake card comes with the disk of the real one, which the machine that plays it need not have.
+        let real = !self.cards.facts_of(&spec.devices)?.iter().any(|card| card.fake);
+        // What an existing instance has written already is part of its promise.
+        let needed = if new && real { spec.disk_mib.max(RESERVE_MIB) } else { RESERVE_MIB };
+        if free >= needed {
+            return Ok(());
+        }
+        Err(Error::new(
+            Cause::DiskFull,
+            format!("the node has {free} MiB of disk free; the instance needs {needed} MiB"),
+        )
+        .hint("free space on the node, or rent on another one"))
     }
 
-    /// Forgets instances of which nothing is left.
-    pub fn forget_gone(&self) {
-        // Somebody who holds a handle may be about to create it again.
-        self.instances().retain(|_, i| i.meta().is_some() || Arc::strong_count(i) > 1);
-    }
-
-    /// Writes the state and then shows it.
-    fn save(&self, instance: &Instance, meta: &Meta, durable: bool) -> Result<()> {
-        meta.write(&instance.folders.meta(), durable)?;
-        instance.set_meta(Some(meta.clone()));
+    /// Makes or completes the parts of a generation that do not outlive it; what the
+    /// renter should know of them goes to the state.
+    ///
+    /// # Errors
+    /// `disk-full`, `device-lost`, `host-incomplete`, `engine-failed`.
+    pub async fn make(&self, folders: &Folders, meta: &mut Meta) -> Result<()> {
+        let spec = &meta.spec;
+        let limits = Limits { cpus: spec.cpus, memory_mib: spec.memory_mib, processes: spec.max_processes };
+        let mut notices = self.host.cgroups.create(&meta.unit(), limits)?;
+        notices.extend(self.host.cgroups.notices().iter().cloned());
+        if spec.disk_mib > 0 {
+            notices.push(format!(
+                "disk use is not limited on this host: {} MiB were promised, and all instances share the node's disk",
+                spec.disk_mib
+            ));
+        }
+        if matches!(self.host.isolation, Isolation::Container) {
+            let network = &self.host.network;
+            network.needed()?;
+            if network.usable() {
+                network.create(&network.link(spec.instance.slug.as_str(), meta.net_index)?).await?;
+            }
+            notices.extend(network.notices().iter().cloned());
+            let cards = self.cards.facts_of(&spec.devices)?;
+            notices.extend(nodes::prepare(&folders.dev(), meta.uid, &cards)?.notices);
+            let slug = spec.instance.slug.as_str();
+            etc_files::write(&folders.etc(), slug, network.resolvers(), self.ld_cache.as_deref())?;
+        } else {
+            notices.push("NO ISOLATION: this instance runs as plain processes on the node".into());
+        }
+        meta.notices = notices;
         Ok(())
+    }
+
+    /// Kills the processes and removes groups and network; missing parts are fine.
+    ///
+    /// # Errors
+    /// `engine-failed` when a process cannot be killed or a part stays.
+    pub async fn release(&self, meta: &Meta) -> Result<()> {
+        let host = &self.host;
+        let groups_empty = host.cgroups.kill(&meta.unit()).await;
+        let all_gone = process::kill_all(|| self.processes_outside_groups(meta), KILL_ROUNDS).await;
+        if !groups_empty || !all_gone {
+            // Its cards may still be in use: they must not be given to anybody else.
+            return Err(Error::new(Cause::EngineFailed, "processes of the instance cannot be killed")
+                .hint("a process stuck in a driver needs a restart of the node")
+                .context(meta.unit()));
+        }
+        if matches!(host.isolation, Isolation::Container) && host.network.usable() {
+            let link = host.network.link(meta.spec.instance.slug.as_str(), meta.net_index)?;
+            host.network.remove(&link).await?;
+        }
+        host.cgroups.remove(&meta.unit()).await
+    }
+
+    /// Processes of the instance by what cannot be shed: its user, or without one
+    /// its mark in the environment.
+    fn processes_outside_groups(&self, meta: &Meta) -> Vec<i32> {
+        match self.user_of(meta) {
+            Some(uid) => process::of_user(uid),
+            None => process::with_environment(&format!("SUANLI_INSTANCE={}", meta.spec.instance.slug)),
+        }
     }
 
     /// What the groups of an instance count now.
     pub fn usage(&self, meta: &Meta) -> Usage {
-        self.0.host.cgroups.usage(&meta.unit())
+        self.host.cgroups.usage(&meta.unit())
     }
 
     /// Host numbers of the processes of an instance.
     pub fn pids(&self, meta: &Meta) -> Vec<i32> {
-        let pids = self.0.host.cgroups.pids(&meta.unit());
+        let pids = self.host.cgroups.pids(&meta.unit());
         if pids.is_empty() { self.processes_outside_groups(meta) } else { pids }
     }
 
-    /// The cards of this node.
-    pub fn cards(&self) -> &Arc<Cards> {
-        &self.0.cards
-    }
-
-    /// The evidence of this node.
-    pub fn evidence(&self) -> &Arc<Evidence> {
-        &self.0.evidence
-    }
-
-    /// Opens one stream to the helper inside a running instance.
-    ///
-    /// # Errors
-    /// `not-found`, `wrong-state` when it does not run, `unavailable` when it does
-    /// not answer.
-    pub async fn open_stream(&self, id: &InstanceId) -> Result<(tokio::net::UnixStream, Session)> {
-        let instance = self.known(id)?;
-        let meta = instance.meta().ok_or_else(|| not_here(id))?;
-        if meta.phase != Phase::Running || !instance.running() {
-            return Err(Error::new(Cause::WrongState, "the instance is not running").hint("start it first"));
-        }
-        let session = instance.session();
-        let stream = guest::connect(&instance.folders.run(), self.user_of(&meta)).await?;
-        Ok((stream, session))
-    }
-
     /// The host user of an instance's processes, where they have one of their own.
-    fn user_of(&self, meta: &Meta) -> Option<u32> {
-        self.0.host.own_users.then_some(meta.uid)
-    }
-}
-
-/// Runs to the end even when the caller goes away: half an action is nobody's wish.
-async fn to_the_end<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
-    tokio::spawn(work).await.map_err(Error::internal)?
-}
-
-impl Engine for Sandbox {
-    async fn info(&self) -> Result<NodeInfo> {
-        let inner = &self.0;
-        let name = inner.config.name.clone().unwrap_or_else(|| {
-            let uname = rustix::system::uname();
-            uname.nodename().to_string_lossy().into_owned()
-        });
-        let free = rustix::fs::statvfs(self.state_dir()).map_err(Error::internal)?;
-        let free_mib = free.f_bavail.saturating_mul(free.f_frsize) >> 20;
-        let mut notices = inner.host.notices.clone();
-        notices.extend(inner.cards.notices());
-        Ok(NodeInfo {
-            name,
-            agent_version: env!("CARGO_PKG_VERSION").into(),
-            boot_id: inner.evidence.boot_id().into(),
-            cpus: self.cores(),
-            memory_mib: memory_mib(),
-            disk_free_mib: i64::try_from(free_mib).unwrap_or(i64::MAX),
-            isolation: inner.host.isolation_name().into(),
-            notices,
-            devices: inner.cards.facts(),
-            inventory_version: inner.evidence.inventory_version(),
-        })
+    pub fn user_of(&self, meta: &Meta) -> Option<u32> {
+        self.host.own_users.then_some(meta.uid)
     }
 
-    async fn create(&self, spec: &InstanceSpec) -> Result<()> {
-        let (this, spec) = (self.clone(), spec.clone());
-        to_the_end(async move { this.create_now(spec).await }).await
+    /// The environment of everything inside.
+    fn environment(&self, meta: &Meta) -> std::collections::BTreeMap<String, String> {
+        let fake = self.cards.fake_library().is_some();
+        let mut env = bwrap::environment(meta.spec.instance.slug.as_str(), &meta.spec.env, fake);
+        if fake && self.ld_cache.is_none() {
+            env.insert("LD_LIBRARY_PATH".into(), bwrap::FAKE_LIB.into());
+        }
+        env
     }
-
-    async fn start(&self, instance: &InstanceRef) -> Result<Ready> {
-        let (this, instance) = (self.clone(), instance.clone());
-        to_the_end(async move { this.start_now(&instance).await }).await
-    }
-
-    async fn stop(&self, instance: &InstanceRef, grace: Span) -> Result<Stopped> {
-        let (this, instance) = (self.clone(), instance.clone());
-        to_the_end(async move { this.stop_now(&instance, grace).await }).await
-    }
-
-    async fn delete(&self, instance: &InstanceRef) -> Result<()> {
-        let (this, instance) = (self.clone(), instance.clone());
-        to_the_end(async move { this.delete_now(&instance).await }).await
-    }
-
-    async fn list(&self) -> Result<Vec<Alive>> {
-        Ok(self.all().iter().filter_map(|i| i.alive()).collect())
-    }
-
-    async fn stats(&self, id: &InstanceId) -> Result<Stats> {
-        let instance = self.known(id)?;
-        let meta = instance.meta().ok_or_else(|| not_here(id))?;
-        let now = self.now();
-        let measured = instance.measured();
-        // Where the groups do not count, the sampler's own count serves.
-        let usage = self.usage(&meta).or(measured.usage);
-        let ready = meta.ready.as_ref().map_or(now, |r| r.at);
-        let activity = match (measured.activity.as_str(), measured.now.as_str()) {
-            ("", "") => "nothing was measured yet".to_owned(),
-            ("", now) => format!("no activity since ready; now {now}"),
-            (then, now) => format!("last activity: {then}; now {now}"),
-        };
-        Ok(Stats {
-            at: now,
-            cpu_used: Span::from_micros(usage.cpu_us.unwrap_or(0)),
-            cpu_milli: measured.cpu_milli,
-            memory_used_mib: usage.memory_bytes.unwrap_or(0) >> 20,
-            processes: usage.processes.unwrap_or(0),
-            sessions: instance.sessions(),
-            last_active_at: measured.last_active_at.unwrap_or(ready).max(ready),
-            activity,
-            devices: self.0.cards.samples_of(&meta.spec.devices),
-        })
-    }
-
-    async fn report(&self, after: Timestamp, wait: Span) -> Result<NodeReport> {
-        let view = || (self.all().iter().filter_map(|i| i.alive()).collect(), self.0.cards.samples());
-        Ok(self.0.evidence.report(after, wait, view).await)
-    }
-}
-
-fn memory_mib() -> i64 {
-    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let kib = text.lines().find_map(|l| l.strip_prefix("MemTotal:")?.split_whitespace().next()?.parse::<i64>().ok());
-    kib.unwrap_or(0) / 1_024
 }

@@ -160,3 +160,28 @@ fn malformed_streams_are_refused() {
     until("nothing is left", || children(guest.pid).is_empty().then_some(()));
     assert_eq!(guest.exec(&["true"]).outcome().code(), 0);
 }
+
+#[test]
+fn detached_it_answers_as_soon_as_its_starter_has_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("guest.sock");
+    let start = |path: &std::path::Path| {
+        let workspace = folder.path().join("work");
+        let mut command = std::process::Command::new(crate::support::program());
+        command.args(["init", "--detach", "--workspace"]).arg(workspace).arg("--socket").arg(path).output().unwrap()
+    };
+    let started = start(&socket);
+    assert!(started.status.success(), "{started:?}");
+    assert!(folder.path().join("work").is_dir());
+    let stream = std::os::unix::net::UnixStream::connect(&socket).unwrap();
+    let pid = rustix::net::sockopt::socket_peercred(&stream).unwrap().pid.as_raw_pid();
+    let group = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    assert_eq!(group.split_whitespace().nth(5), Some(pid.to_string().as_str()), "a session of its own");
+    drop(stream);
+    crate::support::kill(u32::try_from(pid).unwrap(), "TERM");
+    crate::support::until("it ends", || (!socket.exists()).then_some(()));
+
+    let failed = start(std::path::Path::new("/proc/nowhere/guest.sock"));
+    assert!(!failed.status.success());
+    assert!(String::from_utf8_lossy(&failed.stderr).contains("/proc/nowhere"), "{failed:?}");
+}

@@ -1,220 +1,65 @@
-//! Starts a generation and proves that the renter can use it.
+//! Starts the first process of an instance: in a sandbox, or plain where the
+//! operator allows that.
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Seek, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
 
 use base::{Cause, Error, Result};
-use engine::{InstanceRef, Ready};
 use rustix::fs::MemfdFlags;
 use tokio::process::Child;
 use tokio::time::Instant;
 
 use super::bwrap::{FAKE_LIB, GUEST, Plan, SOCKET};
 use super::host::{Host, Isolation};
-use super::instance::Instance;
-use super::meta::{Meta, Phase};
-use super::process::{Process, ProcessId};
 use super::spawn::{self, Entry};
-use super::{Sandbox, etc_files, guest, nodes, not_here, stale};
+use super::{Sandbox, etc_files, nodes};
 use crate::config::AgentConfig;
 use crate::files;
+use crate::meta::{Folders, Meta};
+use crate::process::ProcessId;
+use crate::runner::{Launched, READY_WITHIN, died_early};
 
-/// Within this time an instance is ready or was not started.
-const READY_WITHIN: Duration = Duration::from_secs(30);
 /// How long the helper itself waits for programs to end when it is asked to.
 const GRACE_INSIDE_MS: &str = "5000";
 /// Longest path that the kernel takes for a socket.
 const SOCKET_PATH: usize = 107;
 
 impl Sandbox {
-    pub(super) async fn start_now(&self, reference: &InstanceRef) -> Result<Ready> {
-        let instance = self.known(&reference.id)?;
-        let _op = instance.op.lock().await;
-        let mut meta = instance.meta().ok_or_else(|| not_here(&reference.id))?;
-        let known = meta.spec.instance.generation;
-        if known > reference.generation {
-            return Err(stale(known, reference.generation));
-        }
-        if known < reference.generation {
-            return Err(Error::not_found(format!("generation {} of instance {}", reference.generation, reference.id)));
-        }
-        let died = || {
-            Error::new(Cause::InitDied, "the first process of this generation has ended").hint("start a new generation")
-        };
-        match meta.phase {
-            Phase::Running if instance.running() => {
-                return meta.ready.ok_or_else(|| Error::internal("a running instance without proof"));
-            }
-            Phase::Running => {
-                self.record_death(&instance, &mut meta, self.now(), Cause::InitDied)?;
-                self.tear_down(&instance, &meta).await?;
-                return Err(died());
-            }
-            Phase::Ended => return Err(died()),
-            Phase::Stopping | Phase::Stopped => {
-                return Err(Error::new(Cause::WrongState, "this generation was stopped").hint("start a new generation"));
-            }
-            Phase::Starting => {
-                // An earlier try was cut off; whatever it started is not known to be whole.
-                if let Some(init) = instance.init() {
-                    init.signal(rustix::process::Signal::KILL);
-                }
-                self.release(&meta).await?;
-                self.make(&instance, meta).await?;
-            }
-            Phase::Created if meta.boot_id == self.0.evidence.boot_id() => {}
-            Phase::Created | Phase::Creating => self.make(&instance, meta).await?,
-        }
-        let mut meta = instance.meta().ok_or_else(|| not_here(&reference.id))?;
-        match self.bring_up(&instance, &mut meta).await {
-            Ok(ready) => Ok(ready),
-            Err(error) => {
-                self.back_to_created(&instance, meta).await;
-                Err(error)
-            }
-        }
-    }
-
-    /// After a failed start nothing runs, and `start` may be tried again.
-    async fn back_to_created(&self, instance: &Instance, mut meta: Meta) {
-        if let Some(init) = instance.init() {
-            init.signal(rustix::process::Signal::KILL);
-        }
-        instance.set_init(None);
-        meta.init = None;
-        let outcome = match self.release(&meta).await {
-            Ok(()) => {
-                meta.phase = Phase::Creating;
-                self.save(instance, &meta, true)
-            }
-            Err(error) => Err(error),
-        };
-        if let Err(error) = outcome {
-            tracing::error!(%error, id = %instance.id, "a failed start could not be cleared away");
-        }
-    }
-
-    async fn bring_up(&self, instance: &Arc<Instance>, meta: &mut Meta) -> Result<Ready> {
-        let deadline = Instant::now() + READY_WITHIN;
-        meta.phase = Phase::Starting;
-        meta.init = None;
-        meta.on_start_reported = false;
-        // Not durable: nothing that starts here outlives a power cut.
-        self.save(instance, meta, false)?;
-        engine::fault::point("agent.start.after-intent");
-        let folders = &instance.folders;
-        let user = self.user_of(meta);
-        files::remove_folder(&folders.run())?;
-        files::folder(&folders.run(), 0o700, user.map(|u| (u, u)))?;
-        if let Some(token) = &meta.spec.token {
-            files::private(&folders.token(), token.as_bytes(), user.map(|u| (u, u)))?;
-        }
+    /// Starts the first process and names it.
+    ///
+    /// # Errors
+    /// `device-lost`, `engine-failed`, `host-incomplete`; then something may have been
+    /// started, which `release` ends.
+    pub async fn launch(&self, folders: &Folders, meta: &Meta, deadline: Instant) -> Result<Launched> {
         let log = File::create(folders.log()).map_err(|e| files::error("create", &folders.log(), &e))?;
-
-        let cards = self.0.cards.facts_of(&meta.spec.devices)?;
-        let (id, numbers) = if matches!(self.0.host.isolation, Isolation::Container) {
+        let cards = self.cards.facts_of(&meta.spec.devices)?;
+        if matches!(self.host.isolation, Isolation::Container) {
             let nodes = nodes::prepare(&folders.dev(), meta.uid, &cards)?;
-            (self.spawn_sandbox(instance, meta, &log, &nodes, deadline).await?, Some(nodes.numbers()))
-        } else {
-            (self.spawn_plain(instance, meta, &log)?, None)
-        };
-        let early = || self.died_early(instance);
-        engine::fault::point("agent.start.after-spawn");
-        let init = Arc::new(id.open(self.0.evidence.boot_id()).ok_or_else(early)?);
-        meta.init = Some(id);
-        instance.set_init(Some(init.clone()));
-        self.save(instance, meta, false)?;
-
-        let proof = self.prove(instance, meta, &init, numbers.as_ref());
-        let evidence = match tokio::time::timeout_at(deadline, proof).await {
-            Ok(outcome) => outcome?,
-            Err(_) => {
-                return Err(Error::new(
-                    Cause::NotReadyInTime,
-                    format!("the instance was not ready within {} s", READY_WITHIN.as_secs()),
-                )
-                .hint("the node may be overloaded; try again or on another node")
-                .context(files::tail(&folders.log(), 400)));
-            }
-        };
-        engine::fault::point("agent.start.after-proof");
-        let ready = Ready { at: self.now(), notices: meta.notices.clone(), evidence };
-        meta.ready = Some(ready.clone());
-        meta.phase = Phase::Running;
-        self.save(instance, meta, true)?;
-        instance.set_measured(super::Measured::default());
-        self.watch(instance, init);
-        engine::fault::point("agent.start.after-ready");
-        Ok(ready)
-    }
-
-    fn died_early(&self, instance: &Instance) -> Error {
-        let words = files::tail(&instance.folders.log(), 400);
-        Error::new(Cause::EngineFailed, format!("the instance's first process ended at once: {words}"))
-            .hint("the agent's log on the node may say more")
-    }
-
-    /// Waits until the helper answers, compares the cards that it sees and runs a shell.
-    async fn prove(
-        &self,
-        instance: &Instance,
-        meta: &Meta,
-        init: &Process,
-        numbers: Option<&std::collections::BTreeSet<String>>,
-    ) -> Result<String> {
-        let (run, user) = (instance.folders.run(), self.user_of(meta));
-        let socket = run.join("guest.sock");
-        while !socket.exists() {
-            if !init.alive() {
-                return Err(self.died_early(instance));
-            }
-            tokio::time::sleep(Duration::from_millis(2)).await;
+            let init = self.spawn_sandbox(folders, meta, &log, &nodes, deadline).await?;
+            return Ok(Launched { init, numbers: Some(nodes.numbers()) });
         }
-        let seen = guest::look(guest::connect(&run, user).await?).await?;
-        if let Some(numbers) = numbers
-            && seen.devices != *numbers
-        {
-            let list = |set: &std::collections::BTreeSet<String>| set.iter().cloned().collect::<Vec<_>>().join(" ");
-            return Err(Error::new(
-                Cause::EngineFailed,
-                format!("inside, the cards [{}] show, but it holds [{}]", list(&seen.devices), list(numbers)),
-            )
-            .hint("check the device nodes on the node"));
-        }
-        guest::shell(guest::connect(&run, user).await?).await?;
-        let cards = match numbers {
-            None => "device numbers are not compared without isolation".to_owned(),
-            Some(numbers) if numbers.is_empty() => "no card shows inside, as none was ordered".to_owned(),
-            Some(numbers) => {
-                let list: Vec<&str> = numbers.iter().map(String::as_str).collect();
-                format!("exactly the device numbers {} show inside", list.join(", "))
-            }
-        };
-        Ok(format!("the helper inside answered as user {}, {cards}, and a shell ran", seen.uid))
+        Ok(Launched { init: self.spawn_plain(folders, meta, &log)?, numbers: None })
     }
 
     async fn spawn_sandbox(
         &self,
-        instance: &Instance,
+        folders: &Folders,
         meta: &Meta,
         log: &File,
         nodes: &nodes::Nodes,
         deadline: Instant,
     ) -> Result<ProcessId> {
-        let host = &self.0.host;
+        let host = &self.host;
         let slug = meta.spec.instance.slug.as_str();
         let failed = |what: &str, e: &dyn std::fmt::Display| {
             Error::new(Cause::EngineFailed, format!("the instance could not be started: {what}"))
                 .hint("the agent's log on the node has the details")
                 .context(e)
         };
-        let etc =
-            etc_files::write(&instance.folders.etc(), slug, host.network.resolvers(), self.0.ld_cache.as_deref())?;
+        let etc = etc_files::write(&folders.etc(), slug, host.network.resolvers(), self.ld_cache.as_deref())?;
         let place = spawn::place().map_err(|e| failed("it cannot see its folder", &e))?;
         let seen =
             |path: &Path| path.strip_prefix(self.state_dir()).map_or_else(|_| path.to_owned(), |p| place.join(p));
@@ -226,10 +71,10 @@ impl Sandbox {
             rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(|e| failed("no pipe", &e))?;
         let env = self.environment(meta);
         let guest = seen(&self.state_dir().join("guest"));
-        let fake_lib = self.0.cards.fake_library().map(&seen);
+        let fake_lib = self.cards.fake_library().map(&seen);
         let plan = Plan {
             slug,
-            root: &seen(&instance.folders.root),
+            root: &seen(&folders.root),
             guest: &guest,
             fake_lib: fake_lib.as_deref(),
             etc: &etc,
@@ -263,11 +108,10 @@ impl Sandbox {
             .map_err(|e| failed("bubblewrap did not run", &e))?;
         reap(child);
         let number = tokio::time::timeout_at(deadline, first_process(info_read)).await.ok().flatten();
-        number.and_then(|pid| ProcessId::of(pid, self.0.evidence.boot_id())).ok_or_else(|| self.died_early(instance))
+        number.and_then(|pid| ProcessId::of(pid, &self.boot_id)).ok_or_else(|| died_early(folders))
     }
 
-    fn spawn_plain(&self, instance: &Instance, meta: &Meta, log: &File) -> Result<ProcessId> {
-        let folders = &instance.folders;
+    fn spawn_plain(&self, folders: &Folders, meta: &Meta, log: &File) -> Result<ProcessId> {
         let socket = folders.run().join("guest.sock");
         if socket.as_os_str().len() + 8 > SOCKET_PATH {
             return Err(Error::new(Cause::HostIncomplete, "the path of the data folder is too long for a socket")
@@ -278,7 +122,7 @@ impl Sandbox {
         let mut env = self.environment(meta);
         env.insert("HOME".into(), text(folders.home()));
         env.insert("SUANLI_WORKSPACE".into(), text(folders.workspace()));
-        if let Some(library) = self.0.cards.fake_library() {
+        if let Some(library) = self.cards.fake_library() {
             env.insert("FAKE_NVML_STATE".into(), text(folders.opt().join("cards.toml")));
             env.insert("LD_LIBRARY_PATH".into(), text(library.to_owned()));
         }
@@ -286,7 +130,7 @@ impl Sandbox {
         let arguments = guest_arguments("", &text(socket), meta.spec.on_start.as_deref());
         let entry = Entry {
             user: self.user_of(meta),
-            groups: self.0.host.cgroups.entrances(&meta.unit())?,
+            groups: self.host.cgroups.entrances(&meta.unit())?,
             processes: self.processes_limit(meta),
             ..Entry::default()
         };
@@ -296,14 +140,14 @@ impl Sandbox {
                 .context(e)
         })?;
         let pid = child.id().and_then(|id| i32::try_from(id).ok());
-        let id = pid.and_then(|pid| ProcessId::of(pid, self.0.evidence.boot_id()));
+        let id = pid.and_then(|pid| ProcessId::of(pid, &self.boot_id));
         reap(child);
-        id.ok_or_else(|| self.died_early(instance))
+        id.ok_or_else(|| died_early(folders))
     }
 
     /// The user's own limit does where no control group counts processes.
     fn processes_limit(&self, meta: &Meta) -> Option<u64> {
-        if self.0.host.cgroups.limits_processes() || !self.0.host.own_users {
+        if self.host.cgroups.limits_processes() || !self.host.own_users {
             return None;
         }
         u64::try_from(meta.spec.max_processes).ok()

@@ -3,23 +3,18 @@
 use base::{Cause, Error, Result};
 use engine::InstanceSpec;
 
-use super::cgroup::Limits;
-use super::host::Isolation;
-use super::instance::Instance;
-use super::meta::{Meta, Phase};
-use super::{Sandbox, bwrap, etc_files, nodes, stale};
+use super::{Instance, Node, stale};
 use crate::files;
+use crate::meta::{Meta, Phase};
 
-/// Free space below which nothing new is begun: the agent's own state needs room too.
-const RESERVE_MIB: i64 = 16;
 /// User ids from the base upwards that the agent may hand out.
 const USERS: u32 = 65_536;
 
-impl Sandbox {
+impl Node {
     pub(super) async fn create_now(&self, spec: InstanceSpec) -> Result<()> {
         let reference = &spec.instance;
-        if let Isolation::Refused(error) = &self.0.host.isolation {
-            return Err(error.clone());
+        if let Some(error) = self.0.runner.refusal() {
+            return Err(error);
         }
         let instance = self.slot(&reference.id);
         let _op = instance.op.lock().await;
@@ -46,7 +41,7 @@ impl Sandbox {
                 self.tear_down(&instance, known).await?;
             }
         }
-        self.check_room(&spec, before.is_none())?;
+        self.0.runner.check_room(&spec, before.is_none()).await?;
         let meta = self.claim(&instance, spec, before.as_ref())?;
         match self.make(&instance, meta.clone()).await {
             Ok(()) => Ok(()),
@@ -55,24 +50,6 @@ impl Sandbox {
                 Err(error)
             }
         }
-    }
-
-    /// A promise of disk space that cannot be kept is not given.
-    fn check_room(&self, spec: &InstanceSpec, new: bool) -> Result<()> {
-        let stat = rustix::fs::statvfs(self.state_dir()).map_err(|e| Error::internal(format!("statvfs: {e}")))?;
-        let free = i64::try_from(stat.f_bavail.saturating_mul(stat.f_frsize) >> 20).unwrap_or(i64::MAX);
-        // A fake card comes with the disk of the real one, which the machine that plays it need not have.
-        let real = !self.0.cards.facts_of(&spec.devices)?.iter().any(|card| card.fake);
-        // What an existing instance has written already is part of its promise.
-        let needed = if new && real { spec.disk_mib.max(RESERVE_MIB) } else { RESERVE_MIB };
-        if free >= needed {
-            return Ok(());
-        }
-        Err(Error::new(
-            Cause::DiskFull,
-            format!("the node has {free} MiB of disk free; the instance needs {needed} MiB"),
-        )
-        .hint("free space on the node, or rent on another one"))
     }
 
     /// Takes cards, user and network block, all or none, before anything is made.
@@ -97,7 +74,7 @@ impl Sandbox {
             Some(meta) => (meta.uid, meta.net_index),
             None => (
                 free(&|m| m.uid, self.0.config.uid_base, USERS, "user id")?,
-                free(&|m| m.net_index, 0, self.0.host.network.capacity(), "network address")?,
+                free(&|m| m.net_index, 0, self.0.runner.capacity(), "network address")?,
             ),
         };
         let meta = Meta {
@@ -140,32 +117,8 @@ impl Sandbox {
         files::replace(&folders.opt().join("guest"), b"", 0o644, false)?;
         self.0.cards.write_instance_state(&folders.opt(), &meta.spec.devices)?;
 
-        let spec = &meta.spec;
-        let limits = Limits { cpus: spec.cpus, memory_mib: spec.memory_mib, processes: spec.max_processes };
-        let mut notices = self.0.host.cgroups.create(&meta.unit(), limits)?;
-        notices.extend(self.0.host.cgroups.notices().iter().cloned());
-        if spec.disk_mib > 0 {
-            notices.push(format!(
-                "disk use is not limited on this host: {} MiB were promised, and all instances share the node's disk",
-                spec.disk_mib
-            ));
-        }
-        if matches!(self.0.host.isolation, Isolation::Container) {
-            let network = &self.0.host.network;
-            network.needed()?;
-            if network.usable() {
-                network.create(&network.link(spec.instance.slug.as_str(), meta.net_index)?).await?;
-            }
-            notices.extend(network.notices().iter().cloned());
-            let cards = self.0.cards.facts_of(&spec.devices)?;
-            notices.extend(nodes::prepare(&folders.dev(), meta.uid, &cards)?.notices);
-            let slug = spec.instance.slug.as_str();
-            etc_files::write(&folders.etc(), slug, network.resolvers(), self.0.ld_cache.as_deref())?;
-        } else {
-            notices.push("NO ISOLATION: this instance runs as plain processes on the node".into());
-        }
-        notices.dedup();
-        meta.notices = notices;
+        self.0.runner.make(folders, &mut meta).await?;
+        meta.notices.dedup();
         meta.phase = Phase::Created;
         engine::fault::point("agent.create.before-done");
         self.save(instance, &meta, true)?;
@@ -175,7 +128,7 @@ impl Sandbox {
 
     /// Takes a failed creation back; data of earlier generations stay.
     async fn undo(&self, instance: &Instance, meta: &Meta, before: Option<Meta>) {
-        if let Err(error) = self.release(meta).await {
+        if let Err(error) = self.0.runner.release(meta).await {
             tracing::error!(%error, id = %instance.id, "a failed creation could not be taken back wholly");
         }
         match before {
@@ -197,15 +150,5 @@ impl Sandbox {
                 instance.set_meta(None);
             }
         }
-    }
-
-    /// The environment of everything inside.
-    pub(super) fn environment(&self, meta: &Meta) -> std::collections::BTreeMap<String, String> {
-        let fake = self.0.cards.fake_library().is_some();
-        let mut env = bwrap::environment(meta.spec.instance.slug.as_str(), &meta.spec.env, fake);
-        if fake && self.0.ld_cache.is_none() {
-            env.insert("LD_LIBRARY_PATH".into(), bwrap::FAKE_LIB.into());
-        }
-        env
     }
 }

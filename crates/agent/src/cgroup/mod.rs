@@ -1,5 +1,6 @@
 //! Limits and accounting of one instance, on either version of control groups.
 
+mod others;
 mod v1;
 mod v2;
 
@@ -9,6 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use base::Result;
+
+pub use others::Others;
 
 /// Parent of all instances' groups: beside, never below, the agent's own, so that
 /// stopping the agent's service touches no instance.
@@ -141,8 +144,8 @@ impl Cgroups {
     /// What the instance uses now.
     pub fn usage(&self, unit: &str) -> Usage {
         match &self.version {
-            Version::V2(h) => h.usage(unit),
-            Version::V1(h) => h.usage(unit),
+            Version::V2(h) => v2::usage(&h.folder(unit)),
+            Version::V1(h) => v1::usage(|controller| h.folder(controller, unit)),
             Version::None => Usage::default(),
         }
     }
@@ -165,7 +168,7 @@ impl Cgroups {
         if let Version::V2(h) = &self.version {
             h.kill(unit);
         }
-        super::process::kill_all(|| self.pids(unit), 500).await
+        crate::process::kill_all(|| self.pids(unit), 500).await
     }
 
     /// Removes the groups; missing ones are fine.

@@ -44,7 +44,8 @@ impl Hierarchies {
         self.parents.iter().any(|(name, _)| *name == controller)
     }
 
-    fn folder(&self, controller: &str, unit: &str) -> Option<PathBuf> {
+    /// The group of one instance in a controller's hierarchy.
+    pub fn folder(&self, controller: &str, unit: &str) -> Option<PathBuf> {
         self.parents.iter().find(|(name, _)| *name == controller).map(|(_, parent)| parent.join(unit))
     }
 
@@ -77,19 +78,20 @@ impl Hierarchies {
         }
         failed
     }
+}
 
-    /// What the instance uses now.
-    pub fn usage(&self, unit: &str) -> Usage {
-        let file = |controller, name| self.folder(controller, unit).map(|f| f.join(name));
-        let memory = file("memory", "memory.usage_in_bytes").as_deref().and_then(number).map(|bytes| {
-            let stat = file("memory", "memory.stat");
-            bytes - stat.as_deref().and_then(|s| keyed(s, "total_inactive_file")).unwrap_or(0)
-        });
-        Usage {
-            cpu_us: file("cpuacct", "cpuacct.usage").as_deref().and_then(number).map(|nanos| nanos / 1_000),
-            memory_bytes: memory.map(|bytes| bytes.max(0)),
-            processes: file("pids", "pids.current").as_deref().and_then(number),
-        }
+/// What the processes of a group use now; `group` tells its folder in a controller's
+/// hierarchy.
+pub fn usage(group: impl Fn(&'static str) -> Option<PathBuf>) -> Usage {
+    let file = |controller, name| group(controller).map(|f| f.join(name));
+    let memory = file("memory", "memory.usage_in_bytes").as_deref().and_then(number).map(|bytes| {
+        let stat = file("memory", "memory.stat");
+        bytes - stat.as_deref().and_then(|s| keyed(s, "total_inactive_file")).unwrap_or(0)
+    });
+    Usage {
+        cpu_us: file("cpuacct", "cpuacct.usage").as_deref().and_then(number).map(|nanos| nanos / 1_000),
+        memory_bytes: memory.map(|bytes| bytes.max(0)),
+        processes: file("pids", "pids.current").as_deref().and_then(number),
     }
 }
 

@@ -6,8 +6,8 @@ use base::{Cause, Error, Result};
 use engine::{InstanceSpec, Ready};
 use serde::{Deserialize, Serialize};
 
-use super::process::ProcessId;
 use crate::files;
+use crate::process::ProcessId;
 
 /// How far a generation came. Written before the step that it names begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -71,22 +71,21 @@ impl Hierarchy {
         failed
     }
 
-    /// What the instance uses now.
-    pub fn usage(&self, unit: &str) -> Usage {
-        let folder = self.folder(unit);
-        let memory = number(&folder.join("memory.current"))
-            .map(|bytes| bytes - keyed(&folder.join("memory.stat"), "inactive_file").unwrap_or(0));
-        Usage {
-            cpu_us: keyed(&folder.join("cpu.stat"), "usage_usec"),
-            memory_bytes: memory.map(|bytes| bytes.max(0)),
-            processes: number(&folder.join("pids.current")),
-        }
-    }
-
     /// Kills the whole group at once, where the kernel can.
     pub fn kill(&self, unit: &str) {
         // Older kernels lack the file; the caller kills one by one afterwards.
         let _ = set(&self.folder(unit), "cgroup.kill", "1");
+    }
+}
+
+/// What the processes of a group use now.
+pub fn usage(folder: &Path) -> Usage {
+    let memory = number(&folder.join("memory.current"))
+        .map(|bytes| bytes - keyed(&folder.join("memory.stat"), "inactive_file").unwrap_or(0));
+    Usage {
+        cpu_us: keyed(&folder.join("cpu.stat"), "usage_usec"),
+        memory_bytes: memory.map(|bytes| bytes.max(0)),
+        processes: number(&folder.join("pids.current")),
     }
 }
 
@@ -126,7 +125,7 @@ mod tests {
         write("memory.stat", "anon 1\ninactive_file 2000\n");
         write("pids.current", "3\n");
         let usage = Usage { cpu_us: Some(1_500), memory_bytes: Some(3_000), processes: Some(3) };
-        assert_eq!(h.usage("x-1"), usage);
-        assert_eq!(h.usage("gone"), Usage::default());
+        assert_eq!(super::usage(&h.folder("x-1")), usage);
+        assert_eq!(super::usage(&h.folder("gone")), Usage::default());
     }
 }

@@ -1,24 +1,17 @@
 //! Ends generations: asked for, forced, or found dead.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use base::{Cause, Error, Result, Span, Timestamp};
 use engine::report::Ended;
 use engine::{InstanceRef, Stopped};
 use rustix::process::Signal;
+use std::sync::Arc;
 
-use super::host::Isolation;
-use super::instance::Instance;
-use super::meta::{Meta, Phase};
-use super::process::{self, Process};
-use super::{Sandbox, stale};
+use super::{Instance, Node, stale};
 use crate::files;
+use crate::meta::{Meta, Phase};
+use crate::process::Process;
 
-/// Rounds of ten milliseconds after which a killed process counts as stuck.
-const KILL_ROUNDS: u32 = 500;
-
-impl Sandbox {
+impl Node {
     pub(super) async fn stop_now(&self, reference: &InstanceRef, grace: Span) -> Result<Stopped> {
         // Stopping what is not there has the wished-for result, and must keep it: its
         // creation may still be under way.
@@ -47,24 +40,14 @@ impl Sandbox {
                 self.save(&instance, &meta, true)?;
             }
             engine::fault::point("agent.stop.after-intent");
-            self.ask_to_end(&instance, &meta, grace).await;
+            if let Some(init) = instance.init().filter(|init| init.alive()) {
+                self.0.runner.ask_to_end(&meta, &init, grace).await;
+            }
             engine::fault::point("agent.stop.after-end");
             self.tear_down(&instance, &meta).await?;
             engine::fault::point("agent.stop.after-release");
         }
         Ok(Stopped { at: self.now() })
-    }
-
-    /// Asks the first process to end and waits for it, at most `grace`.
-    async fn ask_to_end(&self, instance: &Instance, meta: &Meta, grace: Span) {
-        let Some(init) = instance.init().filter(|init| init.alive()) else {
-            return;
-        };
-        init.signal(Signal::TERM);
-        let grace = Duration::from_micros(grace.micros().max(0).unsigned_abs());
-        if tokio::time::timeout(grace, init.ended()).await.is_err() {
-            tracing::info!(id = %instance.id, unit = meta.unit(), "did not end when asked; forced");
-        }
     }
 
     pub(super) async fn delete_now(&self, reference: &InstanceRef) -> Result<()> {
@@ -84,6 +67,7 @@ impl Sandbox {
         }
         self.0.tombs.note(&reference.id, reference.generation)?;
         engine::fault::point("agent.delete.after-intent");
+        self.0.runner.delete(&meta).await?;
         // One rename decides; what is in the trash is removed at the next start too.
         let trash = self.state_dir().join("trash").join(meta.unit());
         files::remove_folder(&trash)?;
@@ -101,7 +85,7 @@ impl Sandbox {
         if let Some(init) = instance.init() {
             init.signal(Signal::KILL);
         }
-        self.release(meta).await?;
+        self.0.runner.release(meta).await?;
         for folder in [instance.folders.dev(), instance.folders.run()] {
             files::remove_folder(&folder)?;
         }
@@ -116,33 +100,6 @@ impl Sandbox {
         Ok(())
     }
 
-    /// Kills the processes and removes groups and network; missing parts are fine.
-    pub(super) async fn release(&self, meta: &Meta) -> Result<()> {
-        let host = &self.0.host;
-        let groups_empty = host.cgroups.kill(&meta.unit()).await;
-        let all_gone = process::kill_all(|| self.processes_outside_groups(meta), KILL_ROUNDS).await;
-        if !groups_empty || !all_gone {
-            // Its cards may still be in use: they must not be given to anybody else.
-            return Err(Error::new(Cause::EngineFailed, "processes of the instance cannot be killed")
-                .hint("a process stuck in a driver needs a restart of the node")
-                .context(meta.unit()));
-        }
-        if matches!(host.isolation, Isolation::Container) && host.network.usable() {
-            let link = host.network.link(meta.spec.instance.slug.as_str(), meta.net_index)?;
-            host.network.remove(&link).await?;
-        }
-        host.cgroups.remove(&meta.unit()).await
-    }
-
-    /// Processes of the instance by what cannot be shed: its user, or without one
-    /// its mark in the environment.
-    pub(super) fn processes_outside_groups(&self, meta: &Meta) -> Vec<i32> {
-        match self.user_of(meta) {
-            Some(uid) => process::of_user(uid),
-            None => process::with_environment(&format!("SUANLI_INSTANCE={}", meta.spec.instance.slug)),
-        }
-    }
-
     /// Waits in the background for the first process to end.
     pub(super) fn watch(&self, instance: &Arc<Instance>, init: Arc<Process>) {
         let (this, instance) = (self.clone(), instance.clone());
@@ -154,6 +111,9 @@ impl Sandbox {
             let Some(mut meta) = instance.meta().filter(|m| same && m.phase == Phase::Running) else {
                 return;
             };
+            if this.take_up_again(&instance, &mut meta).await {
+                return;
+            }
             if let Err(error) = this.record_death(&instance, &mut meta, at, Cause::InitDied) {
                 tracing::error!(%error, id = %instance.id, "a death could not be written down");
             }
@@ -161,6 +121,25 @@ impl Sandbox {
                 tracing::error!(%error, id = %instance.id, "a dead instance could not be cleared away");
             }
         });
+    }
+
+    /// After a restart from inside, which the renter may do as on any machine, the same
+    /// generation goes on with another first process.
+    async fn take_up_again(&self, instance: &Arc<Instance>, meta: &mut Meta) -> bool {
+        let Some(launched) = self.0.runner.came_back(&instance.folders, meta).await else {
+            return false;
+        };
+        let Some(init) = launched.init.open(self.0.evidence.boot_id()).map(Arc::new) else {
+            return false;
+        };
+        tracing::info!(id = %instance.id, "was restarted from inside");
+        meta.init = Some(launched.init);
+        instance.set_init(Some(init.clone()));
+        if let Err(error) = self.save(instance, meta, true) {
+            tracing::error!(%error, id = %instance.id, "a restart from inside could not be written down");
+        }
+        self.watch(instance, init);
+        true
     }
 
     /// Notes that the end of `on_start` is in the evidence. The caller holds `op`.

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use base::{InstanceId, Timestamp};
 use engine::report::Alive;
 
-use super::cgroup::Usage;
-use super::meta::{Folders, Meta, Phase};
-use super::process::Process;
+use crate::cgroup::Usage;
+use crate::meta::{Folders, Meta, Phase};
+use crate::process::Process;
 
 /// What the sampler found in the last second.
 #[derive(Clone, Debug, Default)]

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use base::{Cause, InstanceId, Result};
 
-use super::Sandbox;
-use super::meta::{Meta, Phase};
+use super::Node;
 use crate::files;
+use crate::meta::{Meta, Phase};
 
-impl Sandbox {
+impl Node {
     /// Finds every instance in the state folder again.
     ///
     /// # Errors
