@@ -74,7 +74,7 @@ impl Incus {
     pub async fn run(&self, instance: &str, command: &[&str]) -> Result<(Bytes, i64)> {
         let command = command.iter().map(|word| (*word).to_owned()).collect();
         let mut exec = self.exec(instance, &ExecRequest { command, ..ExecRequest::default() }).await?;
-        exec.end_of_input().await?;
+        exec.end_of_input().await;
         let mut all = Vec::new();
         while let Some(Piece::Out(bytes) | Piece::Err(bytes)) = exec.next().await {
             all.extend_from_slice(&bytes);
@@ -161,14 +161,10 @@ impl Exec {
         input.send(Message::Binary(bytes)).await.map_err(gone)
     }
 
-    /// Says that there is no more input.
-    ///
-    /// # Errors
-    /// As [`Exec::send`].
-    pub async fn end_of_input(&mut self) -> Result<()> {
-        match self.input.take() {
-            Some(mut input) => input.send(Message::Text("".into())).await.map_err(gone),
-            None => Ok(()),
+    /// Says that there is no more input. A command that has ended already needs none.
+    pub async fn end_of_input(&mut self) {
+        if let Some(mut input) = self.input.take() {
+            let _ = input.send(Message::Text("".into())).await;
         }
     }
 
@@ -193,11 +189,14 @@ impl Exec {
         self.control.send(Message::Text(what.to_string().into())).await.map_err(gone)
     }
 
-    /// Waits for the end: its exit status, 128 + signal when a signal ended it.
+    /// Waits for the end, without further input or output: its exit status, 128 + signal when a signal ended it.
     ///
     /// # Errors
     /// `unavailable` when Incus went away, `engine-failed` when it never started.
-    pub async fn exit(self) -> Result<i64> {
+    pub async fn exit(mut self) -> Result<i64> {
+        // Incus waits for both ends of every channel; who asks for the end wants no more of them.
+        self.end_of_input().await;
+        self.output.close();
         let state = self.incus.wait_state(&self.operation, &mut |_| ()).await?;
         state.metadata.get("return").and_then(serde_json::Value::as_i64).ok_or_else(|| strange("no exit status"))
     }

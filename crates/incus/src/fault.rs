@@ -30,13 +30,21 @@ pub fn of(status: u16, said: &str) -> Error {
         (Cause::NotFound, "it may have been deleted in Incus by somebody else")
     } else if status == 412 {
         (Cause::StaleGeneration, "somebody else has changed it in Incus; it is read again")
-    } else if status == 409 || has(&["already exists", "already in use", "is already running", "already stopped"]) {
+    } else if status == 409
+        || has(&[
+            "already exists",
+            "already in use",
+            "unique constraint failed",
+            "is already running",
+            "already stopped",
+        ])
+    {
         (Cause::AlreadyExists, "it is there already in Incus")
     } else if matches!(status, 401 | 403) || has(&["not authorized", "certificate is restricted"]) {
         (Cause::Forbidden, "Incus does not trust this server: give it the rights of the zone's project")
     } else if has(&["cgroup"]) {
         (Cause::HostIncomplete, "Incus cannot set control groups on this host: `suanli doctor` says what is missing")
-    } else if status == 503 || has(&["database is locked", "no available cockroach", "connection refused"]) {
+    } else if status == 503 || has(&["database is locked", "isn't ready yet", "connection refused"]) {
         (Cause::Unavailable, "Incus is starting or overloaded; it is tried again")
     } else if has(&["busy", "instance is busy running"]) {
         (Cause::Unavailable, "another operation is under way on it in Incus; it is tried again")

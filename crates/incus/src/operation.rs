@@ -15,6 +15,9 @@ const TURN: Duration = Duration::from_secs(2);
 /// On top of it, for the answer itself.
 const SLACK: Duration = Duration::from_secs(20);
 
+/// How Incus says that an operation goes on after a question has waited its time.
+const NOT_YET: &str = "context deadline exceeded";
+
 /// How far an operation came, in Incus's own words: `rootfs: 35% (21MB/s)`.
 pub type Progress = String;
 
@@ -68,7 +71,7 @@ impl State {
 impl Operation {
     pub(crate) fn of(answer: &Answer) -> Result<Self> {
         let path = answer.operation().ok_or_else(|| crate::transport::strange("no operation was begun"))?;
-        let id = path.rsplit('/').next().unwrap_or_default();
+        let id = path.split('?').next().unwrap_or_default().rsplit('/').next().unwrap_or_default();
         Ok(Self { id: id.to_owned() })
     }
 }
@@ -97,10 +100,14 @@ impl Incus {
         tell: &mut (dyn FnMut(Progress) + Send),
     ) -> Result<State> {
         loop {
-            let path = ["operations", operation.id.as_str(), "wait"];
-            let ask = Ask::get(&path).query("timeout", TURN.as_secs().to_string());
-            let state: State = match self.ask_within(ask, TURN + SLACK).await {
-                Ok(answer) => answer.metadata()?,
+            let state: State = match self.turn(operation).await {
+                Ok(answer) => match answer.metadata() {
+                    // Not the operation's end but that of this question.
+                    Err(error) if error.message().ends_with(NOT_YET) => {
+                        self.get(&["operations", operation.id.as_str()]).await?
+                    }
+                    other => other?,
+                },
                 // Operations live in the memory of a daemon, which has started anew.
                 Err(error) if error.cause() == Cause::NotFound => {
                     return Err(Error::new(Cause::Unavailable, "Incus was restarted while it worked")
@@ -116,6 +123,12 @@ impl Incus {
                 return end.map(|()| state);
             }
         }
+    }
+
+    async fn turn(&self, operation: &Operation) -> Result<Answer> {
+        let path = ["operations", operation.id.as_str(), "wait"];
+        let ask = Ask::get(&path).query("timeout", TURN.as_secs().to_string());
+        self.ask_within(ask, TURN + SLACK).await
     }
 
     /// Asks an operation to end. One that has ended, or cannot, is fine.

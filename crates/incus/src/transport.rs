@@ -37,12 +37,17 @@ struct Shared {
     project: String,
 }
 
-/// Every answer of Incus that is not an error.
+/// Every answer of Incus. One that took long to come has begun as a success and may
+/// still carry an error.
 #[derive(Deserialize)]
 struct Envelope<T> {
     metadata: Option<T>,
     #[serde(default)]
     operation: String,
+    #[serde(default)]
+    error: String,
+    #[serde(default)]
+    error_code: u16,
 }
 
 /// An answer, with what stands around its body.
@@ -55,6 +60,9 @@ impl Answer {
     /// What the answer carries.
     pub fn metadata<T: DeserializeOwned>(&self) -> Result<T> {
         let envelope: Envelope<T> = serde_json::from_slice(&self.body).map_err(strange)?;
+        if !envelope.error.is_empty() {
+            return Err(fault::of(envelope.error_code, &envelope.error));
+        }
         envelope.metadata.ok_or_else(|| strange("the answer is empty"))
     }
 

@@ -2,7 +2,7 @@
 
 use base::{Cause, Result};
 use http::Method;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::transport::{Ask, Incus};
 use crate::wire::{Member, Pool, PoolResources, Resources, Server, Settings};
@@ -16,6 +16,11 @@ pub struct NewProject {
     pub description: String,
     /// Features and restrictions.
     pub config: Settings,
+}
+
+#[derive(Deserialize)]
+struct Project {
+    config: Settings,
 }
 
 impl Incus {
@@ -40,15 +45,29 @@ impl Incus {
     /// # Errors
     /// `unavailable`, `forbidden`, `engine-failed`.
     pub async fn ensure_project(&self, project: &NewProject) -> Result<()> {
-        let made = self.ask(Ask::new(Method::POST, &["projects"]).json(project)?).await;
-        match made {
-            Ok(_) => Ok(()),
-            Err(error) if error.cause() == Cause::AlreadyExists => {
-                let path = ["projects", project.name.as_str()];
-                let patch = serde_json::json!({ "config": project.config });
-                self.ask(Ask::new(Method::PATCH, &path).json(&patch)?).await.map(drop)
+        let path = ["projects", project.name.as_str()];
+        loop {
+            match self.ask(Ask::get(&path)).await {
+                Ok(answer) => {
+                    let found: Project = answer.metadata()?;
+                    let mut config = found.config.clone();
+                    config.extend(project.config.clone());
+                    if config == found.config {
+                        return Ok(());
+                    }
+                    let body = serde_json::json!({ "description": project.description, "config": config });
+                    let ask = Ask::new(Method::PUT, &path).json(&body)?.if_match(answer.etag().as_deref());
+                    return self.ask(ask).await.map(drop);
+                }
+                Err(error) if error.cause() == Cause::NotFound => {}
+                Err(error) => return Err(error),
             }
-            Err(error) => Err(error),
+            match self.ask(Ask::new(Method::POST, &["projects"]).json(project)?).await {
+                Ok(_) => return Ok(()),
+                // Somebody else was quicker; it is looked at again.
+                Err(error) if error.cause() == Cause::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
         }
     }
 

@@ -7,6 +7,7 @@ use base::{Cause, Error, Result};
 use clap::Args;
 
 use crate::cli::Outcome;
+use crate::serve::engine::EngineFlags;
 use crate::serve::signal::ended;
 
 /// Run this machine's agent: devices, sandbox, evidence. The only process that needs root
@@ -48,6 +49,8 @@ pub struct Agent {
     /// Run instances as plain processes where this host cannot isolate them
     #[arg(long)]
     allow_no_isolation: bool,
+    #[command(flatten)]
+    engine: EngineFlags,
 }
 
 fn owner(text: &str) -> Result<(u32, u32), String> {
@@ -65,6 +68,7 @@ impl Agent {
         config.nvml_lib = self.nvml_lib;
         config.name = self.name;
         config.allow_no_isolation = self.allow_no_isolation;
+        config.engine = self.engine.config();
         config.network.mode = match self.network.as_str() {
             "nat" => agent::NetworkMode::Nat,
             "closed" => agent::NetworkMode::Closed,

@@ -15,6 +15,8 @@ use crate::runner::{Launched, died_early};
 
 /// A container that restarts from inside is there again by then.
 const RESTART: Duration = Duration::from_secs(20);
+/// One that stays at rest this long was not restarted but switched off.
+const REST: Duration = Duration::from_secs(2);
 /// Where the helper listens inside: on a folder of the host's that shows there, so
 /// that nothing mounted at boot hides it.
 const SOCKET: &str = "/opt/suanli/run/guest.sock";
@@ -55,7 +57,7 @@ impl Containers {
         }
         let request = ExecRequest { command, environment: self.environment(meta), window: None };
         let mut exec = self.incus.exec(&Self::name(meta), &request).await?;
-        exec.end_of_input().await?;
+        exec.end_of_input().await;
         let mut said = Vec::new();
         while let Some(Piece::Out(bytes) | Piece::Err(bytes)) = exec.next().await {
             said.extend_from_slice(&bytes);
@@ -88,11 +90,18 @@ impl Containers {
     /// restart. The container is then there again in a moment, under the same name.
     pub async fn came_back(&self, folders: &Folders, meta: &Meta) -> Option<Launched> {
         let name = Self::name(meta);
-        let deadline = Instant::now() + RESTART;
-        while Instant::now() < deadline {
+        let began = Instant::now();
+        let mut rested = began;
+        while began.elapsed() < RESTART {
             match self.incus.state(&name).await {
-                Ok(state) if state.status_code == Status::STOPPED => return None,
+                // Between the end and the start of a restart it is at rest as well.
+                Ok(state) if state.status_code == Status::STOPPED => {
+                    if rested.elapsed() > REST {
+                        return None;
+                    }
+                }
                 Ok(_) => {
+                    rested = Instant::now();
                     let fresh = self.first_process(&name).await.ok().flatten();
                     if let Some(init) = fresh.filter(|init| meta.init.as_ref() != Some(init)) {
                         // The on-start command belongs to the start that was paid for, not to a restart.

@@ -68,6 +68,8 @@ impl Containers {
     /// What shows inside at [`plan::OPT`]: the helper, and the fake cards' library.
     fn show(&self, folders: &Folders) -> Result<()> {
         let opt = folders.opt();
+        // What is mounted has to be there, and so has its place.
+        files::folder(&folders.run(), 0o700, None)?;
         files::folder(&opt.join("run"), 0o755, None)?;
         let link = |from: std::path::PathBuf, to: std::path::PathBuf| {
             let _ = std::fs::remove_file(&to);

@@ -13,6 +13,7 @@ mod plan;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use ::incus::{Endpoint, Incus, Instance, Status};
 use base::{Cause, Error, Result, Span};
@@ -26,6 +27,8 @@ use crate::meta::Meta;
 
 /// Free space of the pool below which nothing new is begun, MiB.
 const RESERVE_MIB: i64 = 256;
+/// Looks, a tenth of a second apart, at a container that is ending by itself.
+const ENDING: u32 = 50;
 /// Which instance a container is, whatever its name.
 pub(crate) const INSTANCE: &str = "user.suanli.instance";
 
@@ -163,12 +166,15 @@ impl Containers {
             Err(error) => Err(error),
         };
         let Err(error) = outcome else { return Ok(()) };
-        // What counts is the state: it may have ended by itself meanwhile.
-        match self.incus.instance(&container.name).await {
-            Ok(now) if now.value.status_code == Status::STOPPED => Ok(()),
-            Err(gone) if gone.cause() == Cause::NotFound => Ok(()),
-            _ => Err(error),
+        // What counts is the state: it may have been ending by itself at this moment.
+        for _ in 0..ENDING {
+            match self.incus.instance(&container.name).await {
+                Ok(now) if now.value.status_code == Status::STOPPED => return Ok(()),
+                Err(gone) if gone.cause() == Cause::NotFound => return Ok(()),
+                _ => tokio::time::sleep(Duration::from_millis(100)).await,
+            }
         }
+        Err(error)
     }
 
     /// Deletes the container with everything in it.

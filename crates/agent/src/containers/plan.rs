@@ -53,7 +53,8 @@ pub fn config(spec: &InstanceSpec) -> Settings {
     let mut all = settings([
         // Only the server decides when an instance runs.
         ("boot.autostart", "false"),
-        ("limits.memory.swap", "false"),
+        // Renters never speak to Incus, from inside neither.
+        ("security.guestapi", "false"),
         ("security.idmap.isolated", "true"),
         ("security.privileged", "false"),
     ]);

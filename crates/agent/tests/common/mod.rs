@@ -19,6 +19,8 @@ use suanli_agent::{AgentConfig, NetworkMode};
 use tokio::process::{Child, Command};
 use tokio_util::codec::Framed;
 
+pub mod incus;
+
 static NODES: AtomicU32 = AtomicU32::new(0);
 
 /// One agent with a folder of its own.
@@ -122,6 +124,23 @@ impl Node {
         let mut stream = Framed::new(self.engine.open_stream(id).await.unwrap(), FrameCodec);
         stream.send(Frame::Control(Control::Open(open))).await.unwrap();
         stream
+    }
+
+    /// Whether a shell command can be run inside and succeeds.
+    pub async fn can(&self, id: &InstanceId, command: &str) -> bool {
+        let argv = ["sh", "-c", command].map(str::to_owned).to_vec();
+        let Ok(stream) = self.engine.open_stream(id).await else { return false };
+        let mut stream = Framed::new(stream, FrameCodec);
+        let open = Open::Exec { argv, env: BTreeMap::new(), cwd: None, terminal: None };
+        if stream.send(Frame::Control(Control::Open(open))).await.is_err() {
+            return false;
+        }
+        while let Some(Ok(frame)) = stream.next().await {
+            if let Frame::Control(Control::Exit { code }) = frame {
+                return code == 0;
+            }
+        }
+        false
     }
 
     /// Runs a shell command inside.

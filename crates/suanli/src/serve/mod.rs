@@ -1,5 +1,6 @@
 //! `suanli serve`: the server, and this machine's agent beside it.
 
+pub mod engine;
 mod host;
 mod limits;
 mod log;
@@ -41,9 +42,8 @@ pub struct Serve {
     /// SUANLI_SECRET_KEY can hold the key itself instead
     #[arg(long, value_name = "FILE", env = secret_key::FILE)]
     secret_key: Option<PathBuf>,
-    /// What runs instances
-    #[arg(long, value_name = "sandbox", default_value = "sandbox", value_parser = ["sandbox"])]
-    engine: String,
+    #[command(flatten)]
+    engine: engine::EngineFlags,
     /// Fake cards instead of real ones: a profile file or the name of a built-in one
     #[arg(long, value_name = "PROFILE")]
     fake_gpus: Option<String>,

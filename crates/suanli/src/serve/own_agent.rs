@@ -179,6 +179,7 @@ fn command(serve: &Serve, data: &Path, socket: &Path) -> Result<Command> {
     for network in &serve.block {
         command.arg("--block").arg(network);
     }
+    command.args(serve.engine.words());
     if serve.allow_no_isolation {
         command.arg("--allow-no-isolation");
     }
