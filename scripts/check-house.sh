@@ -62,8 +62,8 @@ broke "README.md and README.zh-CN.md have the same sections" < <(
     fi)
 
 broke "a script can be run and stops at its first error" < <(
-    for script in scripts/*.sh .ci/run; do
-        case $script in scripts/env.sh | scripts/server.sh) continue ;; esac
+    for script in scripts/*.sh scripts/incus/*.sh .ci/run; do
+        case $script in scripts/env.sh | scripts/server.sh | scripts/incus/run.sh) continue ;; esac
         [ -x "$script" ] || echo "$script: not executable"
         grep -q '^set -euo pipefail' "$script" || echo "$script: no 'set -euo pipefail'"
     done)

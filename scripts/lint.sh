@@ -8,7 +8,7 @@ cd "$ROOT"
 say "house rules"
 scripts/check-house.sh
 say "shell scripts"
-shellcheck -x -S warning scripts/*.sh .ci/run
+shellcheck -x -S warning scripts/*.sh scripts/incus/*.sh .ci/run
 say "formatting"
 cargo fmt --all --check
 say "dependencies: licences, bans, sources"

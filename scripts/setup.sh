@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# setup.sh PURPOSE…: installs what is missing for build, run, test, lint, bench.
+# setup.sh PURPOSE…: installs what is missing for build, run, test, incus, lint, bench.
 # It looks before it acts: on a machine that has everything it changes nothing
 # and asks no network. Needs apt, and sudo when it is not root.
 set -euo pipefail
@@ -20,6 +20,7 @@ want_deny=no
 want_rust=no
 want_node=no
 want_schemathesis=no
+want_incus=no
 for purpose in "$@"; do
     case $purpose in
         build)
@@ -30,9 +31,11 @@ for purpose in "$@"; do
             packages+=(gcc libc6-dev ca-certificates curl pkg-config git python3 python3-venv)
             ;;
         run) packages+=(bubblewrap iproute2 nftables util-linux python3 curl) ;;
+        incus) want_incus=yes ;;
         test)
             want_nextest=yes
             want_schemathesis=yes
+            want_incus=yes
             packages+=(chromium postgresql openssh-client procps python3 python3-venv)
             ;;
         lint)
@@ -40,7 +43,7 @@ for purpose in "$@"; do
             packages+=(git shellcheck python3 python3-venv)
             ;;
         bench) packages+=(python3) ;;
-        *) fail "unknown purpose '$purpose'" "choose from build, run, test, lint, bench" ;;
+        *) fail "unknown purpose '$purpose'" "choose from build, run, test, incus, lint, bench" ;;
     esac
 done
 
@@ -55,23 +58,86 @@ as_root() {
     fi
 }
 
+# missing NAME…: those of the packages that are not installed, one a line.
+missing() {
+    local have name
+    # A package that is unknown makes dpkg-query fail; its absence from the list is the answer.
+    have=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null || true)
+    while read -r name; do
+        grep -qx "$name installed" <<<"$have" || printf '%s\n' "$name"
+    done < <(printf '%s\n' "$@" | sort -u)
+}
+
+# get ARGUMENT…: apt-get that asks nothing.
+get() { as_root env DEBIAN_FRONTEND=noninteractive apt-get -q "$@"; }
+
 install_packages() {
-    local missing=() have name
+    local wanted=()
     [ ${#packages[@]} -gt 0 ] || return 0
     if ! command -v dpkg-query >/dev/null; then
         fail "this is not Debian or Ubuntu, so nothing can be installed for you" \
             "install these by their names here, then use cargo directly: ${packages[*]}"
     fi
-    # A package that is unknown makes dpkg-query fail; its absence from the list is the answer.
-    have=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null || true)
-    while read -r name; do
-        grep -qx "$name installed" <<<"$have" || missing+=("$name")
-    done < <(printf '%s\n' "${packages[@]}" | sort -u)
-    [ ${#missing[@]} -gt 0 ] || return 0
-    say "installing packages: ${missing[*]}"
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q
-    as_root env DEBIAN_FRONTEND=noninteractive \
-        apt-get install -q -y --no-install-recommends "${missing[@]}"
+    mapfile -t wanted < <(missing "${packages[@]}")
+    [ ${#wanted[@]} -gt 0 ] || return 0
+    say "installing packages: ${wanted[*]}"
+    get update
+    get install -y --no-install-recommends "${wanted[@]}"
+}
+
+# Debian 12 has Incus only in its backports: they are taken from the mirror that
+# this machine already uses, and nothing but Incus has a reason to come from them.
+add_backports() {
+    local list=/etc/apt/sources.list.d/suanli-backports.sources mirror
+    # shellcheck disable=SC2016 # apt expands these
+    mirror=$(apt-get indextargets --format '$(REPO_URI)' \
+        'Created-By: Packages' 'Codename: bookworm' 'Component: main' | head -n 1)
+    [ -n "$mirror" ] || fail "no source of Debian 12 itself was found here" \
+        "add one for bookworm-backports yourself, then again"
+    say "adding Debian 12's backports, for Incus: $list"
+    printf '%s\n' 'Types: deb' "URIs: $mirror" 'Suites: bookworm-backports' 'Components: main' \
+        'Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg' | as_root tee "$list" >/dev/null
+    get update
+}
+
+# The tests start daemons of their own, in folders and networks of their own
+# (scripts/with-incus.sh). So a daemon of the machine is not needed, and one that is
+# there is not touched. incus-base: without QEMU, which is large and which no test runs.
+install_incus() {
+    local wanted policy=/usr/sbin/policy-rc.d ours=no
+    mapfile -t wanted < <(missing incus-base btrfs-progs debian-archive-keyring dnsmasq-base \
+        iproute2 mmdebstrap nftables openssl util-linux)
+    [ ${#wanted[@]} -gt 0 ] || return 0
+    if [[ " ${wanted[*]} " == *" incus-base "* ]]; then
+        get update
+        if ! apt-cache show incus-base >/dev/null 2>&1 &&
+            grep -qx 'VERSION_CODENAME=bookworm' /etc/os-release; then
+            add_backports
+        fi
+        if ! apt-cache show incus-base >/dev/null 2>&1; then
+            say "NOT INSTALLED: Incus, which this distribution does not have; its tests cannot run here"
+            return 0
+        fi
+    fi
+    say "installing packages: ${wanted[*]}"
+    # Debian's packages start their services at once, unless this file forbids it.
+    if [ ! -e $policy ]; then
+        # shellcheck disable=SC2064 # the path is a constant of this function
+        trap "as_root rm -f $policy" EXIT
+        printf '#!/bin/sh\nexit 101\n' | as_root tee $policy >/dev/null
+        as_root chmod 755 $policy
+        ours=yes
+    fi
+    get install -y --no-install-recommends "${wanted[@]}"
+    if [ $ours = yes ]; then
+        as_root rm -f $policy
+        trap - EXIT
+    fi
+    # Nor at the next boot: a person who wants it says so himself.
+    if [ -d /run/systemd/system ] && [[ " ${wanted[*]} " == *" incus-base "* ]]; then
+        as_root systemctl disable --quiet incus.service incus.socket incus-user.socket \
+            incus-startup.service || true
+    fi
 }
 
 # at_least WANTED FOUND: whether version FOUND is WANTED or newer.
@@ -153,6 +219,7 @@ install_schemathesis() {
 }
 
 install_packages
+[ $want_incus = no ] || install_incus
 [ $want_rust = no ] || install_rust
 [ $want_node = no ] || install_node
 [ $want_nextest = no ] ||
