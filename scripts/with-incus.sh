@@ -37,18 +37,8 @@ NET=10.88.0
 
 sweep
 images=$("$ROOT/scripts/incus/image.sh")
-folder=$(mktemp -d "$RUNS/suanli-incus.$$.XXXXXX")
-name=${folder##*/}
-# The containers' users must get through, to their roots.
-chmod 711 "$folder"
-mkdir "$folder"/{log,pid,client}
-chmod 700 "$folder/client"
-printf '%s %s\n' "$(cat /proc/sys/kernel/random/boot_id)" "$(started $$)" >"$folder/started"
-hierarchies >"$folder/hierarchies"
-# The client's own settings and a daemon of the machine stay out of it.
-unset INCUS_SOCKET INCUS_REMOTE INCUS_PROJECT
-export INCUS_CONF=$folder/client
-
+name=suanli-incus.$$.$(started $$)
+folder=$RUNS/$name
 command=
 # shellcheck disable=SC2317 # reached by the trap
 finish() {
@@ -64,6 +54,15 @@ finish() {
 trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
+
+# The containers' users must get through, to their roots.
+mkdir -m 711 "$folder"
+mkdir "$folder"/{log,pid,client}
+chmod 700 "$folder/client"
+hierarchies >"$folder/hierarchies"
+# The client's own settings and a daemon of the machine stay out of it.
+unset INCUS_SOCKET INCUS_REMOTE INCUS_PROJECT
+export INCUS_CONF=$folder/client
 
 # broke WHAT: ends the run, with what the daemons said last.
 broke() {

@@ -2,7 +2,8 @@
 # member.sh RUN NAME ACTION: does something to one member of a test cluster. A run has
 # this as "member", so a test says: "$SUANLI_TEST_INCUS/member" n2 kill
 #
-#   start  starts the daemon and returns once it answers
+#   start  starts the daemon and returns once it answers; the other members forward to
+#          it from their next heartbeat on, which may take ten seconds, and refuse before
 #   stop   ends the daemon in its own time; its instances go on
 #   kill   kills the daemon; its instances go on
 #   lose   the machine loses power: the daemon and its instances are gone at once

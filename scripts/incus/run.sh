@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Sourced by with-incus.sh and its helpers: what belongs to a run, and how it ends.
 #
-# A run is a folder /var/tmp/suanli-incus.PID.XXXXXX and, in each cgroup hierarchy, a
+# A run is a folder /var/tmp/suanli-incus.PID.START and, in each cgroup hierarchy, a
 # cgroup of the same name. Every process of the run is in it, the instances' as well, so
 # nothing has to be searched by name. Its network and mount namespaces are held open by
 # processes and have no names: with the last process they are gone, and with them the
@@ -121,23 +121,20 @@ end_run() {
     rm -rf --one-file-system "${RUNS:?}/${name:?}" || true
 }
 
-# started PID: when it started, in clock ticks since boot; tells it from a later
-# process with the same number.
+# started PID: when it started, in clock ticks since boot, which tells it from a later
+# process with the same number. Nothing for one that is dead but not gathered.
 started() {
     local stat
-    stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 1
+    stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 0
     # The name in the second field may hold blanks and parentheses.
-    awk '{ print $20 }' <<<"${stat##*) }"
+    awk '$1 !~ /[ZX]/ { print $20 }' <<<"${stat##*) }"
 }
 
 # alive NAME: whether the script of that run still runs.
 alive() {
-    local pid file=$RUNS/$1/started
-    pid=${1#suanli-incus.}
+    local pid=${1#suanli-incus.}
     pid=${pid%%.*}
-    [ -d "/proc/$pid" ] || return 1
-    # Without the file it has only just begun.
-    [ ! -s "$file" ] || [ "$(<"$file")" = "$(cat /proc/sys/kernel/random/boot_id) $(started "$pid")" ]
+    [ "$1" = "suanli-incus.$pid.$(started "$pid")" ]
 }
 
 # sweep: ends the runs whose script was killed.
