@@ -5,6 +5,7 @@
 #   debian  a small Debian 12 with systemd, iproute2 and busybox
 #   tiny    busybox alone, which starts several times faster
 #
+# Both ask for their address by DHCP, as the images do that operators use.
 # Each is a pair NAME.tar.xz (Incus's metadata) and NAME.squashfs (the root). They lie
 # in .tools/images, or in SUANLI_CACHE, under a name that changes with this file.
 set -euo pipefail
@@ -28,6 +29,17 @@ metadata() {
 # start of a test's first instance on each member.
 squash() { tar2sqfs --quiet --force --compressor zstd "$work/made/$1.squashfs"; }
 
+# lease: asks for the address. Not systemd-networkd, which waits for udev, which is large.
+lease() {
+    printf '%s\n' '#!/bin/sh' 'ip link set eth0 up' '[ "$1" = bound ] || exit 0' \
+        'ip address add "$ip/$mask" dev eth0' \
+        '[ -z "$router" ] || ip route add default via "${router%% *}"' >"$work/lease"
+    chmod 755 "$work/lease"
+    printf '%s\n' '[Unit]' 'ConditionPathExists=/sys/class/net/eth0' '[Service]' \
+        'ExecStart=/bin/busybox udhcpc -q -i eth0 -s /usr/local/sbin/lease' \
+        '[Install]' 'WantedBy=multi-user.target' >"$work/lease.service"
+}
+
 # A machine that has Debian 12's mirror goes on using that one; else mmdebstrap knows.
 debian() {
     local mirror
@@ -42,6 +54,9 @@ debian() {
         --customize-hook='rm -rf "$1"/var/lib/apt/lists/* "$1"/var/cache/apt/*' \
         --customize-hook='rm -f "$1"/etc/hostname "$1"/etc/machine-id && : >"$1"/etc/machine-id' \
         --customize-hook="copy-out /bin/busybox $work" \
+        --customize-hook="copy-in $work/lease /usr/local/sbin" \
+        --customize-hook="copy-in $work/lease.service /etc/systemd/system" \
+        --customize-hook='chroot "$1" systemctl enable --quiet lease.service' \
         --customize-hook='chroot "$1" systemctl mask --quiet systemd-udevd.service \
             systemd-journald-audit.socket dev-hugepages.mount sys-kernel-config.mount \
             sys-kernel-debug.mount apt-daily.timer apt-daily-upgrade.timer \
@@ -63,7 +78,9 @@ tiny() {
     # Not busybox's own init, which takes four seconds to stop. A shell gathers the
     # orphans as well, and the instance ends with it at once.
     printf '%s\n' '#!/bin/sh' "trap 'exit 0' PWR INT TERM" 'ip link set lo up' \
+        '[ ! -e /sys/class/net/eth0 ] || udhcpc -q -i eth0 -s /bin/lease &' \
         'while :; do sleep 86400 & wait $!; done' >"$root/sbin/init"
+    cp "$work/lease" "$root/bin/lease"
     chmod 755 "$root/sbin/init"
     printf 'root:x:0:0:root:/root:/bin/sh\n' >"$root/etc/passwd"
     printf 'root:x:0:\n' >"$root/etc/group"
@@ -91,7 +108,7 @@ if [ ! -d "$folder" ]; then
     trap finish EXIT
     mkdir "$work/made"
     say "making the images of the tests, once (about a minute)" >&2
-    { debian; tiny; } 9>&- >"$work/log" 2>&1
+    { lease; debian; tiny; } 9>&- >"$work/log" 2>&1
     mv "$work/made" "$folder.part"
     mv "$folder.part" "$folder"
 fi
