@@ -1,17 +1,15 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
 import { CSP } from "./csp.mjs";
-import { comingRoutes } from "./dev/coming.mjs";
 
 const server = process.env.SUANLI_URL ?? "http://127.0.0.1:8080";
-
-const dev = comingRoutes(server);
+const proxy = { "/v1": { target: server, ws: true } };
 
 export default defineConfig({
-  plugins: [react(), dev.plugin],
-  server: { port: 5190, proxy: dev.proxy },
+  plugins: [react()],
+  server: { port: 5190, proxy },
   // The built console under the very policy that the real server sends.
-  preview: { port: 5191, proxy: dev.proxy, headers: { "Content-Security-Policy": CSP } },
+  preview: { port: 5191, proxy, headers: { "Content-Security-Policy": CSP } },
   build: {
     target: "es2022",
     // A data: URL would need a wider policy for fonts and scripts.

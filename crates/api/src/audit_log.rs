@@ -5,10 +5,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
+use crate::words::{ActorKind, Ended};
+
 /// Who acted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ActorView {
     /// `user`, `token`, `instance`, `system` or `stranger`.
+    #[schema(value_type = ActorKind)]
     pub kind: String,
     /// Id of the user.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,6 +44,7 @@ pub struct AuditEntry {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub account: Option<AccountId>,
     /// `done`, `refused` or `failed`.
+    #[schema(value_type = Ended)]
     pub result: String,
     /// Why not.
     #[serde(skip_serializing_if = "Option::is_none")]

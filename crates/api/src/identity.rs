@@ -6,10 +6,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use crate::words::IdentityState;
+
 /// `GET` and `POST /v1/identity`.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct IdentityView {
     /// `none`, `pending`, `verified` or `refused`.
+    #[schema(value_type = IdentityState)]
     pub state: String,
     /// What was said about it.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -21,6 +21,7 @@ pub mod site;
 pub mod token;
 pub mod totp;
 pub mod user;
+pub mod words;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

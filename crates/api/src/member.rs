@@ -1,6 +1,7 @@
 //! Members of accounts, and invitations.
 
 use base::{AccountId, InvitationId, Money, Timestamp, UserId};
+use domain::rights::Role;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -22,6 +23,7 @@ pub struct MemberView {
     /// Who.
     pub user: Who,
     /// `owner`, `admin`, `member`, `billing` or `viewer`.
+    #[schema(value_type = Role)]
     pub role: String,
     /// Since when; absent for members from before that was kept.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,6 +39,7 @@ pub struct InvitationView {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub account: Option<AccountId>,
     /// As what.
+    #[schema(value_type = Role)]
     pub role: String,
     /// For whom; absent: for whoever has the link.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,6 +74,7 @@ pub struct InviteMember {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub email: Option<String>,
     /// `owner`, `admin`, `member`, `billing` or `viewer`.
+    #[schema(value_type = Role)]
     pub role: String,
     /// For how many days, 1 to 90; default 7.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -121,5 +125,6 @@ pub struct AcceptInvitation {
 #[serde(deny_unknown_fields)]
 pub struct SetRole {
     /// `owner`, `admin`, `member`, `billing` or `viewer`.
+    #[schema(value_type = Role)]
     pub role: String,
 }

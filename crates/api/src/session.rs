@@ -1,8 +1,11 @@
 //! Signing in.
 
 use base::{AccountId, Timestamp, TokenId, UserId};
+use domain::rights::{OperatorRole, Role, Scope};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+
+use crate::words::{IdentityState, SessionKind};
 
 /// `POST /v1/login`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -55,12 +58,14 @@ pub struct UserView {
     pub operator: bool,
     /// As what: `admin`, `support`, `finance` or `auditor`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<OperatorRole>)]
     pub operator_role: Option<String>,
     /// Whether a second factor is asked of him.
     #[serde(default)]
     pub totp: bool,
     /// Whether it is known who he is: `none`, `pending`, `verified` or `refused`.
     #[serde(default)]
+    #[schema(value_type = IdentityState)]
     pub identity: String,
 }
 
@@ -71,6 +76,9 @@ pub struct WhoAmI {
     pub user: UserView,
     /// The accounts that he belongs to.
     pub accounts: Vec<Membership>,
+    /// Ids of the providers at which he can sign in too.
+    #[serde(default)]
+    pub providers: Vec<String>,
     /// With a cookie: send it as `X-CSRF-Token` with whatever changes something.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub csrf: Option<String>,
@@ -84,6 +92,7 @@ pub struct WhoAmI {
 pub struct TokenLimits {
     /// Kinds of deeds.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<Scope>>)]
     pub scopes: Option<Vec<String>>,
 }
 
@@ -102,6 +111,7 @@ pub struct SessionView {
     /// What its owner calls it.
     pub name: String,
     /// `cookie` in a browser, `login` on a command line.
+    #[schema(value_type = SessionKind)]
     pub kind: String,
     /// Since when.
     pub created_at: Timestamp,
@@ -169,5 +179,6 @@ pub struct Membership {
     /// Its name.
     pub name: String,
     /// `owner`, `admin`, `member`, `billing` or `viewer`.
+    #[schema(value_type = Role)]
     pub role: String,
 }

@@ -1,10 +1,11 @@
 //! Signing up, and proving an address.
 
+use crate::session::UserView;
+use crate::words::SignUpState;
 use base::Timestamp;
+use domain::rights::Role;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-
-use crate::session::UserView;
 
 /// `POST /v1/signup`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -35,6 +36,7 @@ pub struct SignUpRequest {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SignedUp {
     /// `ready`, `check-email` or `awaiting-approval`.
+    #[schema(value_type = SignUpState)]
     pub state: String,
     /// With a cookie: send it as `X-CSRF-Token` with whatever changes something.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,6 +53,7 @@ pub struct InvitationPreview {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
     /// As what: `owner`, `admin`, `member`, `billing` or `viewer`.
+    #[schema(value_type = Role)]
     pub role: String,
     /// For this address alone.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,5 +76,6 @@ pub struct VerifyEmail {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct EmailVerified {
     /// `ready`: the user can sign in; `awaiting-approval`: an operator looks first.
+    #[schema(value_type = SignUpState)]
     pub state: String,
 }

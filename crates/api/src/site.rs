@@ -3,12 +3,15 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::words::SignUpRule;
+
 /// `GET /v1/site`.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SiteView {
     /// Its name.
     pub name: String,
     /// Who may sign up: `closed`, `invitation` or `email`.
+    #[schema(value_type = SignUpRule)]
     pub sign_up: String,
     /// Whether an operator approves whom no operator has invited.
     pub approval: bool,
@@ -41,6 +44,7 @@ pub struct SettingsView {
     /// Name of the site.
     pub name: String,
     /// `closed`, `invitation` or `email`.
+    #[schema(value_type = SignUpRule)]
     pub sign_up: String,
     /// Whether an operator approves whom no operator has invited.
     pub approval: bool,
@@ -100,6 +104,7 @@ pub struct SettingsRequest {
     pub name: Option<String>,
     /// `closed`, `invitation` or `email`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<SignUpRule>)]
     pub sign_up: Option<String>,
     /// Whether an operator approves whom no operator has invited.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,6 +1,7 @@
 //! API tokens and SSH keys of a user.
 
 use base::{AccountId, KeyId, Timestamp, TokenId};
+use domain::rights::Scope;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -12,6 +13,7 @@ pub struct TokenView {
     /// What its owner calls it.
     pub name: String,
     /// What it may be used for: `read`, `instances`, `money`, `members`, `operate`.
+    #[schema(value_type = Vec<Scope>)]
     pub scopes: Vec<String>,
     /// Only this account; absent: every account of its owner.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,6 +34,7 @@ pub struct CreateToken {
     /// What it is for, as its owner calls it.
     pub name: String,
     /// What it may be used for: `read`, `instances`, `money`, `members`, `operate`.
+    #[schema(value_type = Vec<Scope>)]
     pub scopes: Vec<String>,
     /// Id or name of the only account that it is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]

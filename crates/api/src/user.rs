@@ -1,10 +1,11 @@
 //! Users as operators see them.
 
+use crate::session::Membership;
+use crate::words::{IdentityState, UserState};
 use base::{Timestamp, UserId};
+use domain::rights::OperatorRole;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-
-use crate::session::Membership;
 
 /// A user and how things stand with him.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -19,11 +20,14 @@ pub struct UserRow {
     /// Whether the address was checked.
     pub email_verified: bool,
     /// `active`, `awaiting-email`, `awaiting-approval` or `disabled`.
+    #[schema(value_type = UserState)]
     pub state: String,
     /// `admin`, `support`, `finance` or `auditor`; absent for who is no operator.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<OperatorRole>)]
     pub operator_role: Option<String>,
     /// `none`, `pending`, `verified` or `refused`.
+    #[schema(value_type = IdentityState)]
     pub identity: String,
     /// Whether he has a second factor.
     pub totp: bool,
@@ -43,6 +47,7 @@ pub struct UserRow {
 pub struct UserQuery {
     /// Only those in this state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<UserState>, inline)]
     pub state: Option<String>,
     /// Only those whose name or address has this in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -61,6 +66,7 @@ pub struct UserQuery {
 pub struct SetOperatorRole {
     /// `admin`, `support`, `finance` or `auditor`; null: no operator.
     #[serde(default)]
+    #[schema(value_type = Option<OperatorRole>)]
     pub operator_role: Option<String>,
 }
 

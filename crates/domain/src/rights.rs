@@ -2,12 +2,13 @@
 
 use base::{Cause, Error, Result};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 macro_rules! words {
     ($(#[$about:meta])* $name:ident, $what:literal { $($(#[$doc:meta])* $variant:ident = $word:literal,)* }) => {
         $(#[$about])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-        pub enum $name { $($(#[$doc])* #[serde(rename = $word)] $variant,)* }
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+        pub enum $name { $($(#[$doc])* #[serde(rename = $word)] #[schema(rename = $word)] $variant,)* }
 
         impl $name {
             /// Every one there is.

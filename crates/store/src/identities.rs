@@ -17,6 +17,15 @@ pub async fn find(db: &mut AnyConnection, provider: &str, subject: &str) -> Outc
     row.as_ref().map(|row| parsed(row, "user_id")).transpose()
 }
 
+/// Ids of the providers that know a user.
+pub async fn providers(db: &mut AnyConnection, user: &UserId) -> Outcome<Vec<String>> {
+    let rows = sqlx::query("SELECT DISTINCT provider FROM identities WHERE user_id = $1 ORDER BY provider")
+        .bind(user.as_str())
+        .fetch_all(db)
+        .await?;
+    rows.iter().map(|row| Ok(row.try_get("provider")?)).collect()
+}
+
 /// Says that a provider's `subject` is this user. `false`: he is somebody already.
 pub async fn link(tx: &mut Tx<'_>, provider: &str, subject: &str, user: &UserId, now: Timestamp) -> Outcome<bool> {
     let done = sqlx::query(

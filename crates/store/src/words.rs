@@ -7,6 +7,9 @@ macro_rules! words {
         pub enum $name { $($(#[$doc])* $variant,)* }
 
         impl $name {
+            /// Every one there is.
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
+
             /// The word for it.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word,)* }

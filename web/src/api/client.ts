@@ -1,14 +1,14 @@
 import createClient from "openapi-fetch";
-import type { Paths } from "./coming";
 import { Refused } from "./problem";
+import type { paths } from "./schema";
 
 let csrf: string | undefined;
 let signedOut: () => void = () => {};
 let outdated: () => void = () => {};
 
 /** Keeps what proves that an unsafe request comes from this page; memory only. */
-export function rememberCsrf(token: string | undefined) {
-  if (token !== undefined) csrf = token;
+export function rememberCsrf(token: string | null | undefined) {
+  if (token) csrf = token;
 }
 
 /** Called whenever the server says that nobody is signed in. */
@@ -22,7 +22,7 @@ export function onOutdated(listener: () => void) {
 }
 
 /** The typed client. Wrap each call in {@link ask}. */
-export const api = createClient<Paths>({ baseUrl: "/", credentials: "same-origin" });
+export const api = createClient<paths>({ baseUrl: "/", credentials: "same-origin" });
 
 api.use({
   onRequest({ request }) {

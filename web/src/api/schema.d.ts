@@ -1336,12 +1336,17 @@ export interface components {
             /** @description IANA time zone of its months. */
             time_zone: string;
         };
+        /**
+         * @description What kind of somebody acted.
+         * @enum {string}
+         */
+        ActorKind: "user" | "token" | "instance" | "system" | "stranger";
         /** @description Who acted. */
         ActorView: {
             /** @description Id of the user. */
             id?: string | null;
             /** @description `user`, `token`, `instance`, `system` or `stranger`. */
-            kind: string;
+            kind: components["schemas"]["ActorKind"];
             /** @description His name at that moment. */
             name?: string | null;
         };
@@ -1416,7 +1421,7 @@ export interface components {
             /** @description The request. */
             request_id?: string | null;
             /** @description `done`, `refused` or `failed`. */
-            result: string;
+            result: components["schemas"]["Ended"];
             /**
              * Format: int64
              * @description Its number, from 1 without a gap.
@@ -1608,7 +1613,7 @@ export interface components {
             /** @description What it is for, as its owner calls it. */
             name: string;
             /** @description What it may be used for: `read`, `instances`, `money`, `members`, `operate`. */
-            scopes: string[];
+            scopes: components["schemas"]["Scope"][];
         };
         /** @description A new account and the only showing of its first user's password. */
         CreatedAccount: {
@@ -1701,8 +1706,13 @@ export interface components {
         /** @description An address was proven. */
         EmailVerified: {
             /** @description `ready`: the user can sign in; `awaiting-approval`: an operator looks first. */
-            state: string;
+            state: components["schemas"]["SignUpState"];
         };
+        /**
+         * @description How a deed ended.
+         * @enum {string}
+         */
+        Ended: "done" | "refused" | "failed";
         /** @description Something that happened. */
         EventId: string;
         /** @description Something that happened to an object. */
@@ -1800,12 +1810,17 @@ export interface components {
         IdentityRequest: {
             [key: string]: unknown;
         };
+        /**
+         * @description Whether it is known who somebody is.
+         * @enum {string}
+         */
+        IdentityState: "none" | "pending" | "verified" | "refused";
         /** @description `GET` and `POST /v1/identity`. */
         IdentityView: {
             /** @description What was said about it. */
             message?: string | null;
             /** @description `none`, `pending`, `verified` or `refused`. */
-            state: string;
+            state: components["schemas"]["IdentityState"];
             /** @description Where to go on, where the service has asked for that; only in the answer of a check. */
             url?: string | null;
         };
@@ -1920,7 +1935,7 @@ export interface components {
             /** @description Until when. */
             expires_at: components["schemas"]["Timestamp"];
             /** @description As what: `owner`, `admin`, `member`, `billing` or `viewer`. */
-            role: string;
+            role: components["schemas"]["Role"];
         };
         /** @description An invitation that can still be accepted. */
         InvitationView: {
@@ -1940,7 +1955,7 @@ export interface components {
             /** @description Id. */
             id: components["schemas"]["InvitationId"];
             /** @description As what. */
-            role: string;
+            role: components["schemas"]["Role"];
         };
         /** @description `POST /v1/accounts/{id}/invitations`. */
         InviteMember: {
@@ -1952,7 +1967,7 @@ export interface components {
             /** @description For whom; absent: for whoever has the link. */
             email?: string | null;
             /** @description `owner`, `admin`, `member`, `billing` or `viewer`. */
-            role: string;
+            role: components["schemas"]["Role"];
         };
         /** @description `POST /v1/invitations` (operator). */
         InviteUser: {
@@ -2078,7 +2093,7 @@ export interface components {
         /** @description A member of an account. */
         MemberView: {
             /** @description `owner`, `admin`, `member`, `billing` or `viewer`. */
-            role: string;
+            role: components["schemas"]["Role"];
             since?: components["schemas"]["Timestamp"] | null;
             /** @description Who. */
             user: components["schemas"]["Who"];
@@ -2097,7 +2112,7 @@ export interface components {
             /** @description Its name. */
             name: string;
             /** @description `owner`, `admin`, `member`, `billing` or `viewer`. */
-            role: string;
+            role: components["schemas"]["Role"];
         };
         Money: {
             amount: string;
@@ -2237,6 +2252,11 @@ export interface components {
             /** @description Whose. */
             user: string;
         };
+        /**
+         * @description What a user is to the whole site.
+         * @enum {string}
+         */
+        OperatorRole: "admin" | "support" | "finance" | "auditor";
         /** @description One page of a longer list. */
         Page_AuditEntry: {
             /** @description The entries, newest first unless said otherwise. */
@@ -2265,7 +2285,7 @@ export interface components {
                 /** @description The request. */
                 request_id?: string | null;
                 /** @description `done`, `refused` or `failed`. */
-                result: string;
+                result: components["schemas"]["Ended"];
                 /**
                  * Format: int64
                  * @description Its number, from 1 without a gap.
@@ -2396,7 +2416,7 @@ export interface components {
                 /** @description Id. */
                 id: components["schemas"]["InvitationId"];
                 /** @description As what. */
-                role: string;
+                role: components["schemas"]["Role"];
             }[];
             /** @description Pass it as `cursor` to get the next page; absent on the last one. */
             next_cursor?: string | null;
@@ -2434,7 +2454,7 @@ export interface components {
                 /** @description What its owner calls it. */
                 name: string;
                 /** @description What it may be used for: `read`, `instances`, `money`, `members`, `operate`. */
-                scopes: string[];
+                scopes: components["schemas"]["Scope"][];
             }[];
             /** @description Pass it as `cursor` to get the next page; absent on the last one. */
             next_cursor?: string | null;
@@ -2454,14 +2474,13 @@ export interface components {
                 /** @description Id. */
                 id: components["schemas"]["UserId"];
                 /** @description `none`, `pending`, `verified` or `refused`. */
-                identity: string;
+                identity: components["schemas"]["IdentityState"];
                 last_seen_at?: components["schemas"]["Timestamp"] | null;
                 /** @description Name. */
                 name: string;
-                /** @description `admin`, `support`, `finance` or `auditor`; absent for who is no operator. */
-                operator_role?: string | null;
+                operator_role?: components["schemas"]["OperatorRole"] | null;
                 /** @description `active`, `awaiting-email`, `awaiting-approval` or `disabled`. */
-                state: string;
+                state: components["schemas"]["UserState"];
                 /** @description Whether he has a second factor. */
                 totp: boolean;
             }[];
@@ -2813,6 +2832,11 @@ export interface components {
              */
             days?: number | null;
         };
+        /**
+         * @description What a user is in an account.
+         * @enum {string}
+         */
+        Role: "owner" | "admin" | "member" | "billing" | "viewer";
         /** @description Stop rules as people write them. */
         RulesRequest: {
             /**
@@ -2836,6 +2860,11 @@ export interface components {
              */
             idle?: string | null;
         };
+        /**
+         * @description What an API token is limited to.
+         * @enum {string}
+         */
+        Scope: "read" | "instances" | "money" | "members" | "operate";
         /** @description A value that is kept and not shown. */
         Secret: {
             /** @description Whether there is one. */
@@ -2843,6 +2872,11 @@ export interface components {
         };
         /** @description A stretch of time at one rate. */
         SegmentId: string;
+        /**
+         * @description Where a session lives.
+         * @enum {string}
+         */
+        SessionKind: "login" | "cookie";
         /** @description A place where a user is signed in. */
         SessionView: {
             /** @description From where it was made. */
@@ -2858,7 +2892,7 @@ export interface components {
             /** @description Id. */
             id: components["schemas"]["TokenId"];
             /** @description `cookie` in a browser, `login` on a command line. */
-            kind: string;
+            kind: components["schemas"]["SessionKind"];
             last_used_at?: components["schemas"]["Timestamp"] | null;
             /** @description What its owner calls it. */
             name: string;
@@ -2870,8 +2904,7 @@ export interface components {
         };
         /** @description `PUT /v1/users/{id}/role`. */
         SetOperatorRole: {
-            /** @description `admin`, `support`, `finance` or `auditor`; null: no operator. */
-            operator_role?: string | null;
+            operator_role?: components["schemas"]["OperatorRole"] | null;
         };
         /**
          * @description `PUT /v1/accounts/{id}/quotas` (operator): every quota anew; what is absent is
@@ -2909,7 +2942,7 @@ export interface components {
         /** @description `PUT /v1/accounts/{id}/members/{user}`. */
         SetRole: {
             /** @description `owner`, `admin`, `member`, `billing` or `viewer`. */
-            role: string;
+            role: components["schemas"]["Role"];
         };
         /** @description `PUT /v1/site/settings` (operator): what is absent stays as it is. */
         SettingsRequest: {
@@ -2945,11 +2978,8 @@ export interface components {
              * @default null
              */
             public_url?: string | null;
-            /**
-             * @description `closed`, `invitation` or `email`.
-             * @default null
-             */
-            sign_up?: string | null;
+            /** @default null */
+            sign_up?: components["schemas"]["SignUpRule"] | null;
         };
         /** @description `GET /v1/site/settings` (operator). Secrets are never shown. */
         SettingsView: {
@@ -2968,7 +2998,7 @@ export interface components {
             /** @description Where browsers find the console; empty: mail names the address that the server listens on. */
             public_url: string;
             /** @description `closed`, `invitation` or `email`. */
-            sign_up: string;
+            sign_up: components["schemas"]["SignUpRule"];
         };
         /** @description `POST /v1/signup`. */
         SignUpRequest: {
@@ -2987,12 +3017,22 @@ export interface components {
             /** @description IANA time zone of the months of his account; without it that of the language, or UTC. */
             time_zone?: string | null;
         };
+        /**
+         * @description Who may sign up.
+         * @enum {string}
+         */
+        SignUpRule: "closed" | "invitation" | "email";
+        /**
+         * @description What is left to do after signing up.
+         * @enum {string}
+         */
+        SignUpState: "ready" | "check-email" | "awaiting-approval";
         /** @description Somebody has signed up. */
         SignedUp: {
             /** @description With a cookie: send it as `X-CSRF-Token` with whatever changes something. */
             csrf?: string | null;
             /** @description `ready`, `check-email` or `awaiting-approval`. */
-            state: string;
+            state: components["schemas"]["SignUpState"];
             user?: components["schemas"]["UserView"] | null;
         };
         /** @description `GET /v1/site`. */
@@ -3012,7 +3052,7 @@ export interface components {
             /** @description Who signs users in besides this site. */
             providers: components["schemas"]["ProviderLink"][];
             /** @description Who may sign up: `closed`, `invitation` or `email`. */
-            sign_up: string;
+            sign_up: components["schemas"]["SignUpRule"];
             /** @description Version of the server. */
             version: string;
         };
@@ -3125,7 +3165,7 @@ export interface components {
         /** @description What an API token is limited to. */
         TokenLimits: {
             /** @description Kinds of deeds. */
-            scopes?: string[] | null;
+            scopes?: components["schemas"]["Scope"][] | null;
         };
         /** @description An API token; its secret is not kept. */
         TokenView: {
@@ -3140,7 +3180,7 @@ export interface components {
             /** @description What its owner calls it. */
             name: string;
             /** @description What it may be used for: `read`, `instances`, `money`, `members`, `operate`. */
-            scopes: string[];
+            scopes: components["schemas"]["Scope"][];
         };
         /** @description `POST /v1/accounts/{id}/topups` (operator). */
         TopUp: {
@@ -3233,17 +3273,21 @@ export interface components {
             /** @description Id. */
             id: components["schemas"]["UserId"];
             /** @description `none`, `pending`, `verified` or `refused`. */
-            identity: string;
+            identity: components["schemas"]["IdentityState"];
             last_seen_at?: components["schemas"]["Timestamp"] | null;
             /** @description Name. */
             name: string;
-            /** @description `admin`, `support`, `finance` or `auditor`; absent for who is no operator. */
-            operator_role?: string | null;
+            operator_role?: components["schemas"]["OperatorRole"] | null;
             /** @description `active`, `awaiting-email`, `awaiting-approval` or `disabled`. */
-            state: string;
+            state: components["schemas"]["UserState"];
             /** @description Whether he has a second factor. */
             totp: boolean;
         };
+        /**
+         * @description Whether a user can be signed in.
+         * @enum {string}
+         */
+        UserState: "active" | "awaiting-email" | "awaiting-approval" | "disabled";
         /** @description Who one is. */
         UserView: {
             /** @description His e-mail address. */
@@ -3253,13 +3297,12 @@ export interface components {
             /** @description Id. */
             id: components["schemas"]["UserId"];
             /** @description Whether it is known who he is: `none`, `pending`, `verified` or `refused`. */
-            identity?: string;
+            identity?: components["schemas"]["IdentityState"];
             /** @description Name. */
             name: string;
             /** @description Whether this user operates the site. */
             operator: boolean;
-            /** @description As what: `admin`, `support`, `finance` or `auditor`. */
-            operator_role?: string | null;
+            operator_role?: components["schemas"]["OperatorRole"] | null;
             /** @description Whether a second factor is asked of him. */
             totp?: boolean;
         };
@@ -3283,6 +3326,8 @@ export interface components {
             accounts: components["schemas"]["Membership"][];
             /** @description With a cookie: send it as `X-CSRF-Token` with whatever changes something. */
             csrf?: string | null;
+            /** @description Ids of the providers at which he can sign in too. */
+            providers?: string[];
             token?: components["schemas"]["TokenLimits"] | null;
             /** @description The user. */
             user: components["schemas"]["UserView"];
@@ -9625,7 +9670,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only those in this state. */
-                state?: string;
+                state?: "active" | "awaiting-email" | "awaiting-approval" | "disabled";
                 /** @description Only those whose name or address has this in it. */
                 q?: string;
                 /** @description Where the page before ended. */

@@ -1,5 +1,5 @@
 import { Alert } from "antd";
-import type { InvitationPreview } from "../api/coming";
+import type { InvitationPreview } from "../api/types";
 import { useText } from "../i18n/useText";
 import { Time } from "../parts/Time";
 

@@ -2,7 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Button } from "antd";
 import { useNavigate } from "react-router";
 import { api, ask } from "../api/client";
-import type { InvitationPreview, WhoAmI } from "../api/coming";
+import type { InvitationPreview, WhoAmI } from "../api/types";
 import { useText } from "../i18n/useText";
 import { Refusal } from "../parts/Refusal";
 import { useAct } from "../parts/useAct";

@@ -3,7 +3,7 @@ import { Alert } from "antd";
 import { useState } from "react";
 import { Link, useLocation, useNavigate } from "react-router";
 import { api, ask, rememberCsrf } from "../api/client";
-import type { SignedUp } from "../api/coming";
+import type { SignedUp } from "../api/types";
 import { useText } from "../i18n/useText";
 import { Loading } from "../parts/Loading";
 import { Refusal } from "../parts/Refusal";
@@ -75,7 +75,7 @@ export function SignUpPage() {
         <>
           {signUp.error && <Refusal error={signUp.error} />}
           <SignUpForm
-            email={preview.data?.email}
+            email={preview.data?.email ?? undefined}
             needsEmail={site.sign_up === "email"}
             busy={signUp.busy}
             onDone={signUp.run}

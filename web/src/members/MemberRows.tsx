@@ -1,7 +1,8 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { Select } from "antd";
 import { api, ask } from "../api/client";
-import { type Member, ROLES, type Role } from "../api/coming";
+import type { Member, Role } from "../api/types";
+import { ROLES } from "../api/words";
 import { useText } from "../i18n/useText";
 import { Confirm } from "../parts/Confirm";
 import { Panel } from "../parts/Panel";

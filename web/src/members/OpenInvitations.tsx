@@ -1,6 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { api, ask } from "../api/client";
-import type { Invitation } from "../api/coming";
+import type { Invitation } from "../api/types";
 import { useText } from "../i18n/useText";
 import { Amount } from "../parts/Amount";
 import { Confirm } from "../parts/Confirm";

@@ -1,4 +1,4 @@
-import { ROLES } from "../api/coming";
+import { ROLES } from "../api/words";
 import { useText } from "../i18n/useText";
 import { Facts } from "../parts/Facts";
 

@@ -1,5 +1,5 @@
 import { createContext, type ReactNode, useContext, useMemo, useState } from "react";
-import type { Membership, WhoAmI } from "../api/coming";
+import type { Membership, WhoAmI } from "../api/types";
 import { type Action, may } from "./rights";
 
 type Value = {

@@ -1,4 +1,4 @@
-import type { OperatorRole, Role } from "../api/coming";
+import type { OperatorRole, Role } from "../api/types";
 
 type Right = { roles: Role[]; operators: OperatorRole[] };
 

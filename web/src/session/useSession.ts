@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { api, ask, rememberCsrf } from "../api/client";
-import type { WhoAmI } from "../api/coming";
 import { Refused } from "../api/problem";
+import type { WhoAmI } from "../api/types";
 
 /** Who is signed in: `null` when nobody is, `undefined` while that is not known. */
 export function useSession(): { who: WhoAmI | null | undefined; error: unknown } {

@@ -1,5 +1,5 @@
 import { Checkbox } from "antd";
-import type { Scope } from "../api/coming";
+import type { Scope } from "../api/types";
 import { useText } from "../i18n/useText";
 
 type Props = { scopes: Scope[]; value?: Scope[]; onChange?: (scopes: Scope[]) => void };

@@ -1,6 +1,7 @@
 import { Button, Form, Input, Select } from "antd";
 import { api, ask } from "../api/client";
-import { SCOPES, type Scope } from "../api/coming";
+import type { Scope } from "../api/types";
+import { SCOPES } from "../api/words";
 import { useText } from "../i18n/useText";
 import { Panel } from "../parts/Panel";
 import { Refusal } from "../parts/Refusal";

@@ -26,7 +26,7 @@ export function TokensPanel() {
     await changed();
   });
   if (!data) return error ? <Refusal error={error} /> : <Loading />;
-  const account = (id: string | undefined) =>
+  const account = (id: string | null | undefined) =>
     who.accounts.find((a) => a.id === id)?.name ?? t("settings.token.all-accounts");
   return (
     <>

@@ -196,8 +196,10 @@ async fn nobody_takes_a_user_over_by_his_address(db: &Db) {
     let body = json!({ "user": "wei", "password": PASSWORD, "cookie": true });
     let login = site.send(request("POST", "/v1/login", None, Some(&body), &[])).await;
     browser.keep(&login.headers);
+    assert_eq!(browser.whoami(&site).await["providers"], json!([]));
     assert_eq!(provider.sign_in(&site, &mut browser, "wei", START).await, "/");
-    assert_eq!(browser.whoami(&site).await["user"]["name"], "wei");
+    let me = browser.whoami(&site).await;
+    assert_eq!((&me["user"]["name"], &me["providers"]), (&json!("wei"), &json!(["lab"])));
     let mut fresh = Browser::default();
     assert_eq!(provider.sign_in(&site, &mut fresh, "wei", START).await, "/");
     assert_eq!(fresh.whoami(&site).await["user"]["name"], "wei");

@@ -26,6 +26,21 @@ async fn the_document_is_the_one_that_is_checked_in() {
     insta::assert_snapshot!("openapi.json", serde_json::to_string_pretty(site.document()).unwrap());
 }
 
+#[test]
+fn the_words_that_are_told_are_those_that_are_kept() {
+    use api::words;
+    fn same<T: Copy>(told: &[&str], kept: &[T], word: fn(T) -> &'static str) {
+        assert_eq!(told, kept.iter().map(|one| word(*one)).collect::<Vec<_>>());
+    }
+    use store::settings::SignUp;
+    same(words::UserState::ALL, store::users::UserState::ALL, store::users::UserState::as_str);
+    same(words::IdentityState::ALL, store::profiles::Identity::ALL, store::profiles::Identity::as_str);
+    same(words::SessionKind::ALL, store::tokens::SessionKind::ALL, store::tokens::SessionKind::as_str);
+    same(words::ActorKind::ALL, store::audit_log::ActorKind::ALL, store::audit_log::ActorKind::as_str);
+    same(words::Ended::ALL, store::audit_log::Ended::ALL, store::audit_log::Ended::as_str);
+    same(words::SignUpRule::ALL, &[SignUp::Closed, SignUp::Invitation, SignUp::Email], SignUp::as_str);
+}
+
 #[tokio::test]
 async fn every_operation_is_told_whole() {
     let db = Db::sqlite().await;

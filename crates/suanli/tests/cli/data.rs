@@ -259,6 +259,7 @@ pub fn me() -> WhoAmI {
     WhoAmI {
         user: user(),
         accounts: vec![Membership { id: account_id(), name: "lab".into(), role: "owner".into() }],
+        providers: vec![],
         csrf: None,
         token: None,
     }

@@ -1,4 +1,4 @@
-import type { AuditEntry } from "../../api/coming";
+import type { AuditEntry } from "../../api/types";
 import { useText } from "../../i18n/useText";
 import { Panel } from "../../parts/Panel";
 import { Rows } from "../../parts/Rows";

@@ -1,4 +1,4 @@
-import type { UserRow } from "../../api/coming";
+import type { UserRow } from "../../api/types";
 import { useText } from "../../i18n/useText";
 import { Panel } from "../../parts/Panel";
 import { Rows } from "../../parts/Rows";

@@ -2,6 +2,8 @@ import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { Button, Input, Select } from "antd";
 import { useState } from "react";
 import { api, ask } from "../../api/client";
+import type { UserState } from "../../api/types";
+import { USER_STATES } from "../../api/words";
 import { useText } from "../../i18n/useText";
 import { Loading } from "../../parts/Loading";
 import { OnceSecret } from "../../parts/OnceSecret";
@@ -9,12 +11,10 @@ import { Page } from "../../parts/Page";
 import { Refusal } from "../../parts/Refusal";
 import { UserRows } from "./UserRows";
 
-const STATES = ["active", "awaiting-email", "awaiting-approval", "disabled"];
-
 /** Everybody who may sign in. */
 export function UsersPage() {
   const { t, word } = useText();
-  const [state, setState] = useState<string>();
+  const [state, setState] = useState<UserState>();
   const [q, setQ] = useState("");
   const [password, setPassword] = useState<{ user: string; secret: string }>();
   const { data, error, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
@@ -42,7 +42,7 @@ export function UsersPage() {
           value={state}
           popupMatchSelectWidth={false}
           onChange={setState}
-          options={STATES.map((s) => ({ value: s, label: word("user-state", s) }))}
+          options={USER_STATES.map((s) => ({ value: s, label: word("user-state", s) }))}
         />
       </search>
       {password && (
