@@ -1,23 +1,19 @@
-// npm run shots -- URL DIR: signs in, takes every page in both languages at two
-// widths, and runs axe on each. SHOTS_USER, SHOTS_PASSWORD, SHOTS_OPERATOR and
-// SHOTS_OPERATOR_PASSWORD say who signs in; CHROMIUM is the browser. SHOTS_ONLY is a
-// pattern of page names. Ends with 1 when a page breaks its policy or axe finds
+// npm run shots -- URL DIR: signs in at a site that fill.mjs has filled, takes every
+// page in both languages, the main ones at the width of a telephone too, and runs axe
+// on each. CHROMIUM is the browser, SHOTS_ONLY a pattern of picture names, SHOTS_DARK
+// takes the dark theme. Ends with 1 when a page breaks its policy or axe finds
 // something serious.
-import { mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { chromium } from "playwright-core";
-import { PAGES } from "./pages.mjs";
+import { PHONE, people } from "./pages.mjs";
 
 const [url, dir] = process.argv.slice(2);
 if (!url || !dir) throw new Error("usage: npm run shots -- URL DIR");
 const only = new RegExp(process.env.SHOTS_ONLY ?? "");
 const axe = readFileSync(new URL(import.meta.resolve("axe-core/axe.min.js")), "utf8");
-const who = {
-  renter: [process.env.SHOTS_USER ?? "ann", process.env.SHOTS_PASSWORD ?? ""],
-  operator: [process.env.SHOTS_OPERATOR ?? "operator", process.env.SHOTS_OPERATOR_PASSWORD ?? ""],
-};
+const site = JSON.parse(readFileSync(`${dir}/site.json`, "utf8"));
 const SIZES = { wide: { width: 1440, height: 900 }, phone: { width: 390, height: 844 } };
 
-mkdirSync(dir, { recursive: true });
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
   args: ["--no-sandbox", "--disable-dev-shm-usage"],
@@ -29,12 +25,12 @@ const trouble = (where, what) => {
 };
 
 /** Signs in by the form and gives back the browser's state. */
-async function signIn([user, password]) {
+async function signIn(user) {
   const context = await browser.newContext();
   const page = await context.newPage();
   await page.goto(`${url}/sign-in`);
   await page.locator("input#user").fill(user);
-  await page.locator("input#password").fill(password);
+  await page.locator("input#password").fill(site.password);
   await page.locator("button[type=submit]").click();
   await page.getByTestId("user-menu").waitFor();
   const state = await context.storageState();
@@ -82,37 +78,45 @@ async function shoot(page, name, found) {
   if (overflow > 0) found.push(`is ${overflow} px wider than the window`);
 }
 
-const states = { nobody: undefined };
-for (const role of ["renter", "operator"]) {
-  states[role] = await signIn(who[role]).catch(() => signIn(who[role]));
+const states = new Map([[undefined, undefined]]);
+for (const user of ["ann", "ben", "operator"]) {
+  states.set(user, await signIn(user).catch(() => signIn(user)));
+}
+const theme = process.env.SHOTS_DARK ? "dark" : "light";
+
+/** One page in one language at one width; again where the machine's network came and went. */
+async function take(context, full, path, act) {
+  for (let left = 3; left > 0; left--) {
+    const found = await look(context, full, path, act);
+    if (left > 1 && found.some((what) => /ERR_NETWORK_CHANGED|dynamically imported/.test(what))) continue;
+    for (const what of found) trouble(full, what);
+    break;
+  }
 }
 
 for (const [size, viewport] of Object.entries(SIZES)) {
   for (const language of ["en", "zh"]) {
-    for (const theme of process.env.SHOTS_DARK ? ["dark"] : ["light"]) {
-      for (const [role, pages] of Object.entries(PAGES)) {
-        const context = await browser.newContext({
-          viewport,
-          storageState: states[role],
-          colorScheme: theme,
-          timezoneId: "Asia/Shanghai",
-          isMobile: size === "phone",
-        });
-        await context.addInitScript((l) => localStorage.setItem("language", l), language);
-        for (const { name, path, act } of pages) {
-          const full = `${name}-${language}-${size}${theme === "dark" ? "-dark" : ""}`;
-          if (!only.test(full)) continue;
-          // Interfaces that come and go on this machine make a browser drop its requests: look again.
-          for (let left = 3; left > 0; left--) {
-            const found = await look(context, full, path, act);
-            if (left > 1 && found.some((what) => /ERR_NETWORK_CHANGED|dynamically imported/.test(what)))
-              continue;
-            for (const what of found) trouble(full, what);
-            break;
-          }
-        }
-        await context.close();
+    for (const { user, account, pages } of people(site)) {
+      const context = await browser.newContext({
+        viewport,
+        storageState: states.get(user),
+        colorScheme: theme,
+        timezoneId: "Asia/Shanghai",
+        isMobile: size === "phone",
+      });
+      await context.addInitScript(
+        ([l, a]) => {
+          localStorage.setItem("language", l);
+          if (a) localStorage.setItem("account", a);
+        },
+        [language, account],
+      );
+      for (const { name, path, act } of pages) {
+        const full = `${name}-${language}-${size}${theme === "dark" ? "-dark" : ""}`;
+        if (!only.test(full) || (size === "phone" && !PHONE.test(full))) continue;
+        await take(context, full, path, act);
       }
+      await context.close();
     }
   }
 }

@@ -54,5 +54,6 @@ pub struct SetQuotas {
     /// Spent on one day of the account's time zone: a decimal amount, or what the
     /// server shows.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
     pub spend_per_day: Option<Money>,
 }

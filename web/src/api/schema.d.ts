@@ -2930,8 +2930,12 @@ export interface components {
              * @default null
              */
             instances?: number | null;
-            /** @default null */
-            spend_per_day?: components["schemas"]["Money"] | null;
+            /**
+             * @description Spent on one day of the account's time zone: a decimal amount, or what the
+             *     server shows.
+             * @default null
+             */
+            spend_per_day?: string | null;
             /**
              * Format: int64
              * @description Disk of all instances that are not released, GiB.

@@ -17,6 +17,7 @@ export type Node = S["NodeView"];
 export type NodeDevice = S["NodeDevice"];
 export type Account = S["AccountView"];
 export type Quotas = S["Quotas"];
+export type SetQuotas = S["SetQuotas"];
 export type Finding = S["Finding"];
 export type Incident = S["IncidentView"];
 export type Money = S["Money"];

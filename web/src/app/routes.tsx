@@ -52,6 +52,10 @@ export const routes = createBrowserRouter([
                     path: "accounts",
                     lazy: page(() => import("../operator/accounts/AccountsPage"), "AccountsPage"),
                   },
+                  {
+                    path: "accounts/:id",
+                    lazy: page(() => import("../operator/accounts/AccountPage"), "AccountPage"),
+                  },
                   { path: "users", lazy: page(() => import("../operator/users/UsersPage"), "UsersPage") },
                   {
                     path: "invitations",

@@ -36,9 +36,18 @@ export function SignInPage() {
     },
     { quiet: true },
   );
-  if (who) return <Navigate to={next} replace />;
   const fromProvider = query.get("error");
+  if (who && !fromProvider) return <Navigate to={next} replace />;
   const error = signIn.error ?? (fromProvider ? new Refused(401, fromProvider, fromProvider) : null);
+  if (who) {
+    // Somebody who is signed in wanted to connect a provider.
+    return (
+      <AuthCard title={t("identity.not-connected")}>
+        <Refusal error={error} />
+        <Link to="/settings/security">{t("nav.settings")}</Link>
+      </AuthCard>
+    );
+  }
   return (
     <AuthCard
       title={t("identity.sign-in")}

@@ -11,8 +11,15 @@ import { Time } from "../parts/Time";
 import { useAct } from "../parts/useAct";
 import { useAccount } from "../session/AccountProvider";
 
+type Props = {
+  account: string;
+  members: Member[];
+  /** With a title of its own, where the page is about more than members. */
+  titled?: boolean;
+};
+
 /** The members with their roles. */
-export function MemberRows({ account, members }: { account: string; members: Member[] }) {
+export function MemberRows({ account, members, titled }: Props) {
   const { t, word } = useText();
   const { who, may } = useAccount();
   const mayInvite = may("manage-members");
@@ -28,7 +35,7 @@ export function MemberRows({ account, members }: { account: string; members: Mem
     await changed();
   });
   return (
-    <Panel>
+    <Panel title={titled && t("members.title")}>
       <Rows
         label={t("members.title")}
         testid="members"

@@ -4,6 +4,7 @@ import { useText } from "../i18n/useText";
 import { Loading } from "../parts/Loading";
 import { Page } from "../parts/Page";
 import { Refusal } from "../parts/Refusal";
+import { QuotaPanel } from "../quotas/QuotaPanel";
 import { useAccount } from "../session/AccountProvider";
 import { InviteForm } from "./InviteForm";
 import { MemberRows } from "./MemberRows";
@@ -29,6 +30,7 @@ export function MembersPage() {
       {mayInvite && <InviteForm account={id} />}
       {mayInvite && <OpenInvitations invitations={data.invitations} />}
       <RoleTable />
+      <QuotaPanel account={id} />
     </Page>
   );
 }

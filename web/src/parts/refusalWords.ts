@@ -28,5 +28,5 @@ export function refusalWords(error: unknown, language: Pick<i18n, "t" | "exists"
 export function sentence(text: string): string {
   const trimmed = text.trim();
   const begun = /^[a-z][a-z]/.test(trimmed) ? trimmed.charAt(0).toUpperCase() + trimmed.slice(1) : trimmed;
-  return /[.!?。:…]$/.test(begun) ? begun : `${begun}.`;
+  return /[.!?。！？:…]$/.test(begun) ? begun : `${begun}.`;
 }

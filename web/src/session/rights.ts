@@ -18,6 +18,7 @@ export const RIGHTS = {
   "load-prices": { roles: [], operators: ["admin", "finance"] },
   "make-accounts": { roles: [], operators: ["admin", "support"] },
   "top-up": { roles: [], operators: ["admin", "finance"] },
+  "set-quotas": { roles: [], operators: ["admin", "finance", "support"] },
   "manage-users": { roles: [], operators: ["admin", "support"] },
   "manage-site": { roles: [], operators: ["admin"] },
   "close-incidents": { roles: [], operators: ["admin", "support"] },

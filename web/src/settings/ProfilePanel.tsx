@@ -1,4 +1,5 @@
 import { Button, Segmented } from "antd";
+import { Link } from "react-router";
 import { api, ask } from "../api/client";
 import { browserZone } from "../format/time";
 import { choose, LANGUAGES } from "../i18n";
@@ -8,7 +9,6 @@ import { Panel } from "../parts/Panel";
 import { useAct } from "../parts/useAct";
 import { useAccount } from "../session/AccountProvider";
 import { useSite } from "../session/useSite";
-import { IdentityLine } from "./IdentityLine";
 
 /** Who the user is, and in which language he reads. */
 export function ProfilePanel() {
@@ -39,11 +39,12 @@ export function ProfilePanel() {
           ],
           [
             t("settings.identity"),
-            site?.identity_required ? (
-              <IdentityLine key="i" />
-            ) : (
-              word("identity-state", user.identity ?? "none")
-            ),
+            <span key="i">
+              {word("identity-state", user.identity ?? "none")}{" "}
+              {site?.identity_required && user.identity !== "verified" && (
+                <Link to="/settings/identity">{t("settings.identity.begin")}</Link>
+              )}
+            </span>,
           ],
           ...(user.operator
             ? ([[t("settings.operator-role"), word("operator-role", user.operator_role ?? "admin")]] as [

@@ -1,11 +1,18 @@
 import { NavLink } from "react-router";
 import { useText } from "../i18n/useText";
+import { useAccount } from "../session/AccountProvider";
+import { useSite } from "../session/useSite";
 
 /** The parts of the settings. */
 export function SettingsNav() {
   const { t } = useText();
+  const { who } = useAccount();
+  const site = useSite();
+  // Where nobody asks who he is, a user need not look for it.
+  const identity = site?.identity_required || (who.user.identity ?? "none") !== "none";
   const parts: [panel: string, text: string][] = [
     ["profile", t("settings.profile")],
+    ...(identity ? [["identity", t("settings.identity")] as [string, string]] : []),
     ["security", t("settings.security")],
     ["sessions", t("settings.sessions")],
     ["keys", t("settings.keys")],

@@ -9,6 +9,10 @@ import { ProfilePanel } from "./ProfilePanel";
 import { SettingsNav } from "./SettingsNav";
 
 const PasswordPanel = lazy(again(async () => ({ default: (await import("./PasswordPanel")).PasswordPanel })));
+const IdentityPanel = lazy(again(async () => ({ default: (await import("./IdentityPanel")).IdentityPanel })));
+const ProvidersPanel = lazy(
+  again(async () => ({ default: (await import("./ProvidersPanel")).ProvidersPanel })),
+);
 const TotpPanel = lazy(again(async () => ({ default: (await import("./TotpPanel")).TotpPanel })));
 const SessionsPanel = lazy(again(async () => ({ default: (await import("./SessionsPanel")).SessionsPanel })));
 const KeysPanel = lazy(again(async () => ({ default: (await import("./KeysPanel")).KeysPanel })));
@@ -16,10 +20,12 @@ const TokensPanel = lazy(again(async () => ({ default: (await import("./TokensPa
 
 const PANELS: Record<string, ReactNode> = {
   profile: <ProfilePanel />,
+  identity: <IdentityPanel />,
   security: (
     <>
       <PasswordPanel />
       <TotpPanel />
+      <ProvidersPanel />
     </>
   ),
   sessions: <SessionsPanel />,

@@ -1,7 +1,6 @@
-import { useQuery } from "@tanstack/react-query";
 import { Button } from "antd";
 import { useState } from "react";
-import { api, ask } from "../../api/client";
+import { Link } from "react-router";
 import type { Account } from "../../api/types";
 import { useText } from "../../i18n/useText";
 import { Amount } from "../../parts/Amount";
@@ -14,13 +13,14 @@ import { Time } from "../../parts/Time";
 import { useAccount } from "../../session/AccountProvider";
 import { NewAccount } from "./NewAccount";
 import { TopUpDialog } from "./TopUpDialog";
+import { useAccounts } from "./useAccounts";
 
 /** The accounts and what is in them. */
 export function AccountsPage() {
   const { t } = useText();
   const { may } = useAccount();
   const [chosen, setChosen] = useState<Account>();
-  const { data, error } = useQuery({ queryKey: ["accounts"], queryFn: () => ask(api.GET("/v1/accounts")) });
+  const { data, error } = useAccounts();
   if (!data) return error ? <Refusal error={error} /> : <Loading />;
   return (
     <Page title={t("accounts.title")}>
@@ -32,7 +32,11 @@ export function AccountsPage() {
           id={(a) => a.id}
           empty={t("accounts.empty")}
           columns={[
-            { id: "name", title: t("accounts.name"), cell: (a) => <strong>{a.name}</strong> },
+            {
+              id: "name",
+              title: t("accounts.name"),
+              cell: (a) => <Link to={`/operator/accounts/${a.id}`}>{a.name}</Link>,
+            },
             {
               id: "balance",
               title: t("accounts.balance"),
