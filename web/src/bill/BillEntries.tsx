@@ -27,7 +27,7 @@ export function BillEntries({ bill }: { bill: Bill }) {
         empty=""
         columns={[
           { id: "at", title: t("bill.at"), cell: (e) => <Time at={e.at} zone={bill.zone} /> },
-          { id: "what", title: t("bill.what"), cell: (e) => sentence(e.what) },
+          { id: "what", title: t("bill.what"), cell: (e) => sentence(e.what).replace(/[.。]$/, "") },
           {
             id: "amount",
             title: t("bill.amount"),

@@ -44,6 +44,7 @@ export default function LiveChart({ title, unit, times, lines, most, dark }: Pro
           { stroke: ink, grid, ticks: { show: false }, values: (_, times) => times.map(clock) },
           { stroke: ink, grid, ticks: { show: false }, size: 48 },
         ],
+        padding: [null, 36, 0, null],
         series: [
           {},
           ...labels.split("\n").map((label, i) => ({
@@ -86,7 +87,10 @@ export default function LiveChart({ title, unit, times, lines, most, dark }: Pro
             <svg width="10" height="10" aria-hidden="true">
               <circle cx="5" cy="5" r="4" fill={COLOURS[i % COLOURS.length]} />
             </svg>
-            {line.label}: <span className="number">{now(line.values)}</span>
+            {line.label}:{" "}
+            <span className="number">
+              {now(line.values)} {unit}
+            </span>
           </li>
         ))}
       </ul>

@@ -38,6 +38,20 @@ export function zoneName(zone: string, language: string, at: number): string {
   return parts.find((p) => p.type === "timeZoneName")?.value ?? zone;
 }
 
+const SPAN_UNITS: Record<string, number> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000, ms: 1 };
+
+/** A length of time as the server writes it, such as `1h30m`, in milliseconds. */
+export function spanMs(text: string): number | undefined {
+  if (!/^(\d+(ms|[dhms]))+$/.test(text)) return undefined;
+  const parts = [...text.matchAll(/(\d+)(ms|[dhms])/g)];
+  return parts.reduce((sum, [, n, unit]) => sum + Number(n) * (SPAN_UNITS[unit as string] ?? 0), 0);
+}
+
+/** In Chinese a space stands between a number and its unit, as in the rest of the console. */
+function spaced(text: string): string {
+  return text.replace(/(\d)(\p{Script=Han})/gu, "$1 $2");
+}
+
 /** Days, hours, minutes and seconds, the two largest that are not zero: `2 h 5 min`. */
 export function durationText(ms: number, language: string): string {
   const total = Math.max(0, Math.floor(ms / 1000));
@@ -50,11 +64,10 @@ export function durationText(ms: number, language: string): string {
   const first = units.findIndex(([n]) => n > 0);
   const shown =
     first < 0 ? [units[3] as [number, string]] : units.slice(first, first + 2).filter(([n]) => n > 0);
-  return shown
-    .map(([n, unit]) =>
-      new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "short" }).format(n),
-    )
-    .join(" ");
+  const texts = shown.map(([n, unit]) =>
+    new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "short" }).format(n),
+  );
+  return spaced(texts.join(" "));
 }
 
 /** How long ago or ahead, in its largest unit: `5 minutes ago`, `in 2 days`. */
@@ -64,10 +77,12 @@ export function relativeText(at: string, now: number, language: string): string 
   const seconds = Math.abs(apart) < 5 ? 0 : apart;
   const format = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
   const size = Math.abs(seconds);
-  if (size < 60) return format.format(seconds, "second");
-  if (size < 3600) return format.format(Math.trunc(seconds / 60), "minute");
-  if (size < 2 * 86_400) return format.format(Math.trunc(seconds / 3600), "hour");
-  return format.format(Math.trunc(seconds / 86_400), "day");
+  const say = (length: number, unit: Intl.RelativeTimeFormatUnit) =>
+    spaced(format.format(Math.trunc(seconds / length), unit));
+  if (size < 60) return say(1, "second");
+  if (size < 3600) return say(60, "minute");
+  if (size < 2 * 86_400) return say(3600, "hour");
+  return say(86_400, "day");
 }
 
 const formatters = new Map<string, Intl.DateTimeFormat>();

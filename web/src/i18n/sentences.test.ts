@@ -16,6 +16,11 @@ describe("sentences of the server", () => {
       amount: "12.50",
       currency: "CNY",
     });
+    const disk = (mib: number) =>
+      recognise(
+        `disk use is not limited on this host: ${mib} MiB were promised, and all instances share the node's disk`,
+      )?.values;
+    expect([disk(102_400), disk(1_500)]).toEqual([{ size: "100 GiB" }, { size: "1500 MiB" }]);
   });
   it("stay as they are where nothing is known", () => {
     expect(recognise("stops for a reason of its own")).toBeUndefined();

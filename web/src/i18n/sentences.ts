@@ -53,13 +53,41 @@ const PATTERNS: Pattern[] = [
   [/^its machine never proved more than this$/, "event.never-proven", []],
   [/^proven ready: the meter runs$/, "sentence.meter-runs", []],
   [/^top-up$/, "sentence.top-up", []],
+  [/^stopped by (.+)$/, "sentence.stopped-by", ["who"]],
+  [/^the card no longer answers$/, "sentence.card-silent", []],
+  [/^look at the machine's kernel log for Xid messages; .+$/, "sentence.card-silent-do", []],
+  [/^its agent was last heard at (.+)$/, "sentence.agent-silent", ["at"]],
+  [/^see whether the machine runs and its agent answers .+$/, "sentence.agent-silent-do", []],
+  [/^its wall clock moved by (.+); bills follow the monotonic clock$/, "sentence.clock-step", ["by"]],
+  [/^check the machine's time synchronisation, .+$/, "sentence.clock-step-do", []],
+  [/^the machine has an instance that the books do not know$/, "sentence.unknown-instance", []],
+  [
+    /^find out (?:where it comes from|whose it is) .*before removing anything.*$/,
+    "sentence.unknown-instance-do",
+    [],
+  ],
+  [/^no evidence for the time from (\S+) to (\S+)$/, "sentence.no-evidence", ["from", "to"]],
+  [/^find out why the machine never came back; .+$/, "sentence.no-evidence-do", []],
+  [/^mail did not leave for three days: (.+)$/, "sentence.mail-stuck", ["why"]],
+  [/^look at the mail settings .+$/, "sentence.mail-stuck-do", []],
 ];
+
+/** People count disks in GiB. */
+function hole(name: string, text: string): [string, string] {
+  const mib = Number(text);
+  return name === "mib" && mib % 1024 === 0
+    ? ["size", `${mib / 1024} GiB`]
+    : name === "mib"
+      ? ["size", `${text} MiB`]
+      : [name, text];
+}
 
 /** The key and holes of a sentence that is known, or `undefined`. */
 export function recognise(text: string): { key: string; values: Record<string, string> } | undefined {
   for (const [pattern, key, holes] of PATTERNS) {
     const match = pattern.exec(text);
-    if (match) return { key, values: Object.fromEntries(holes.map((name, i) => [name, match[i + 1] ?? ""])) };
+    if (match)
+      return { key, values: Object.fromEntries(holes.map((name, i) => hole(name, match[i + 1] ?? ""))) };
   }
   return undefined;
 }

@@ -18,7 +18,7 @@ export function InvitationNote({ invitation }: { invitation: InvitationPreview }
       }
       description={
         <>
-          {t("identity.invited-until")} <Time at={invitation.expires_at} />
+          {t("identity.invited-until")} <Time at={invitation.expires_at} short />
         </>
       }
     />

@@ -30,7 +30,7 @@ export function ResetPage() {
   );
   const error = forget.error ?? reset.error;
   return (
-    <AuthCard title={t("identity.reset")} below={<Link to="/sign-in">{t("identity.to-sign-in")}</Link>}>
+    <AuthCard title={t("identity.reset")} below={<Link to="/sign-in">{t("identity.back")}</Link>}>
       {error && <Refusal error={error} />}
       {done && <p role="status">{token ? t("identity.reset.done") : t("identity.reset.sent")}</p>}
       {!done && token && (

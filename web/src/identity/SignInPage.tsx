@@ -3,7 +3,7 @@ import { Button, Form, Input } from "antd";
 import { useState } from "react";
 import { Link, Navigate, useSearchParams } from "react-router";
 import { api, ask, rememberCsrf } from "../api/client";
-import { codeOf, Refused } from "../api/problem";
+import { codeOf } from "../api/problem";
 import { useText } from "../i18n/useText";
 import { Refusal } from "../parts/Refusal";
 import { useAct } from "../parts/useAct";
@@ -11,12 +11,13 @@ import { safeNext } from "../session/next";
 import { useSession } from "../session/useSession";
 import { useSite } from "../session/useSite";
 import { AuthCard } from "./AuthCard";
+import { providerRefusal } from "./providerRefusal";
 
 type Fields = { user: string; password: string; code?: string };
 
 /** Name and password, and the second factor where the user has one. */
 export function SignInPage() {
-  const { t } = useText();
+  const { t, word } = useText();
   const site = useSite();
   const client = useQueryClient();
   const [query] = useSearchParams();
@@ -38,7 +39,7 @@ export function SignInPage() {
   );
   const fromProvider = query.get("error");
   if (who && !fromProvider) return <Navigate to={next} replace />;
-  const error = signIn.error ?? (fromProvider ? new Refused(401, fromProvider, fromProvider) : null);
+  const error = signIn.error ?? (fromProvider ? providerRefusal(fromProvider, word) : null);
   if (who) {
     // Somebody who is signed in wanted to connect a provider.
     return (

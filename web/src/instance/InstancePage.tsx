@@ -7,6 +7,7 @@ import { Loading } from "../parts/Loading";
 import { Page } from "../parts/Page";
 import { Refusal } from "../parts/Refusal";
 import { StateTag } from "../parts/StateTag";
+import { useAccount } from "../session/AccountProvider";
 import { Actions } from "./Actions";
 import { ChartsTab } from "./ChartsTab";
 import { EventsTab } from "./EventsTab";
@@ -20,6 +21,7 @@ import { WhyPanel } from "./WhyPanel";
 export function InstancePage() {
   const { id = "" } = useParams();
   const { t } = useText();
+  const { may } = useAccount();
   const [query, setQuery] = useSearchParams();
   const { data: instance, error } = useInstance(id);
   if (!instance) {
@@ -27,8 +29,8 @@ export function InstancePage() {
     return codeOf(error) === "not-found" ? <NotFoundPage yours /> : <Refusal error={error} />;
   }
   const running = instance.state === "running";
-  // Until somebody chooses, the terminal comes by itself as soon as it can.
-  const tab = query.get("tab") ?? (running ? "terminal" : "history");
+  // Until somebody chooses, the terminal comes by itself as soon as it can, to those who may use it.
+  const tab = query.get("tab") ?? (!running ? "history" : may("use-instances") ? "terminal" : "charts");
   return (
     <Page
       title={instance.name || instance.slug}

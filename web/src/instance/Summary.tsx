@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { Instance } from "../api/types";
+import type { Instance, State } from "../api/types";
 import { durationText } from "../format/time";
 import { useSentence } from "../i18n/useSentence";
 import { useText } from "../i18n/useText";
@@ -10,12 +10,17 @@ import { Isolation } from "../parts/Isolation";
 import { Panel } from "../parts/Panel";
 import { Time } from "../parts/Time";
 import { useNow } from "../parts/useNow";
+import { useAccount } from "../session/AccountProvider";
 import { DeviceList } from "./DeviceList";
+
+/** States in which it can be entered, now or soon. */
+const COMES_UP: State[] = ["requested", "creating", "starting", "running"];
 
 /** Cost, rules, connection and machine of an instance. */
 export function Summary({ instance: i }: { instance: Instance }) {
   const { t } = useText();
   const sentence = useSentence();
+  const { may } = useAccount();
   return (
     <aside className="summary" aria-label={t("instance.summary")}>
       <Panel title={t("instance.cost")} testid="cost">
@@ -34,10 +39,12 @@ export function Summary({ instance: i }: { instance: Instance }) {
           ))}
         </ul>
       </Panel>
-      <Panel title={t("instance.connect")}>
-        <CopyText text={`suanli ssh ${i.slug}`} />
-        <CopyText text={`suanli cp FILE ${i.slug}:/workspace/`} />
-      </Panel>
+      {COMES_UP.includes(i.state) && may("use-instances") && (
+        <Panel title={t("instance.connect")}>
+          <CopyText text={`suanli ssh ${i.slug}`} />
+          <CopyText text={`suanli cp FILE ${i.slug}:/workspace/`} />
+        </Panel>
+      )}
       <Panel title={t("instance.machine")}>
         <Facts
           of={[

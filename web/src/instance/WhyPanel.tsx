@@ -1,5 +1,6 @@
 import { Skeleton } from "antd";
 import type { Instance } from "../api/types";
+import { recognise } from "../i18n/sentences";
 import { useSentence } from "../i18n/useSentence";
 import { useText } from "../i18n/useText";
 import { Panel } from "../parts/Panel";
@@ -17,15 +18,15 @@ export function WhyPanel({ instance }: { instance: Instance }) {
   return (
     <Panel title={t("instance.why")} testid="why">
       <p>
-        {known && translate
+        {known && translate && !recognise(reason.message)
           ? word("why", reason.code)
           : reason
             ? sentence(reason.message)
             : word("state-means", instance.state)}
       </p>
-      {known && translate && (
+      {known && translate && !recognise(reason.message) && (
         <p className="muted small" lang="en">
-          {reason.message}
+          {sentence(reason.message)}
         </p>
       )}
       {why.next.length > 0 && (

@@ -6,10 +6,13 @@ import { FakeTag } from "../parts/FakeTag";
 import { Rows } from "../parts/Rows";
 import { StateTag } from "../parts/StateTag";
 import { Time } from "../parts/Time";
+import { useSite } from "../session/useSite";
 
 /** Instances with state, card and cost. */
 export function InstanceRows({ instances }: { instances: Instance[] }) {
   const { t, word, has } = useText();
+  // What holds no cards now will get some of the same kind.
+  const fakeSite = useSite()?.fake;
   return (
     <Rows
       label={t("instances.title")}
@@ -54,7 +57,7 @@ export function InstanceRows({ instances }: { instances: Instance[] }) {
           cell: (i) => (
             <span className="name-cell">
               {i.count} × {i.gpu_name}
-              {i.devices.some((d) => d.fake) && <FakeTag />}
+              {(i.devices.length > 0 ? i.devices.some((d) => d.fake) : fakeSite) && <FakeTag />}
             </span>
           ),
         },

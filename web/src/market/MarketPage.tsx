@@ -1,4 +1,5 @@
 import { lazy, Suspense, useState } from "react";
+import { Link } from "react-router";
 import type { Offer } from "../api/types";
 import { useText } from "../i18n/useText";
 import { Loading } from "../parts/Loading";
@@ -6,6 +7,7 @@ import { Page } from "../parts/Page";
 import { Refusal } from "../parts/Refusal";
 import { Time } from "../parts/Time";
 import { useAccount } from "../session/AccountProvider";
+import { useSite } from "../session/useSite";
 import { again } from "../shell/again";
 import { ANYTHING, fitting, recommended } from "./choice";
 import { MarketFilters } from "./MarketFilters";
@@ -18,7 +20,8 @@ const RentDrawer = lazy(again(() => import("./RentDrawer")));
 /** What can be rented now, and for how much. */
 export function MarketPage() {
   const { t } = useText();
-  const { account, may } = useAccount();
+  const { account, who, may } = useAccount();
+  const site = useSite();
   const mayRent = may("rent");
   const { data, error } = useOffers();
   const [wish, setWish] = useState(ANYTHING);
@@ -36,6 +39,11 @@ export function MarketPage() {
       }
     >
       {!mayRent && <p className="note">{account ? t("market.role-may-not") : t("market.no-account")}</p>}
+      {mayRent && site?.identity_required && who.user.identity !== "verified" && (
+        <p className="note">
+          {t("market.identity-needed")} <Link to="/settings/identity">{t("settings.identity.begin")}</Link>
+        </p>
+      )}
       {first && <Recommended offer={first} currency={data.currency} onRent={rent} />}
       <MarketFilters offers={data.offers} wish={wish} onChange={setWish} />
       <OfferRows

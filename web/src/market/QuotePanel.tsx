@@ -13,6 +13,7 @@ export function QuotePanel({ quote: view, stale, idle }: Props) {
   const { t, word } = useText();
   if (!view) return <Skeleton active paragraph={{ rows: 5 }} title={false} />;
   const { quote, currency } = view;
+  const tooLittle = view.balance.micros < quote.hold.micros;
   return (
     <Panel testid="quote" tight>
       <div className="quote-rate" aria-busy={stale}>
@@ -42,10 +43,16 @@ export function QuotePanel({ quote: view, stale, idle }: Props) {
           [
             t("quote.money-ends"),
             <span key="v">
-              {view.money_ends_at ? <Time at={view.money_ends_at} /> : t("quote.money-never-ends")}
+              {tooLittle ? (
+                <span className="bad">{t("quote.too-little")}</span>
+              ) : view.money_ends_at ? (
+                <Time at={view.money_ends_at} />
+              ) : (
+                t("quote.money-never-ends")
+              )}
               <div className="muted small">
-                {t("quote.balance")} <Amount of={view.balance} currency={currency} decimals={2} /> ·{" "}
-                {t("quote.money-ends.more")}
+                {t("quote.balance")} <Amount of={view.balance} currency={currency} decimals={2} />
+                {!tooLittle && ` · ${t("quote.money-ends.more")}`}
               </div>
             </span>,
           ],

@@ -82,7 +82,7 @@ export function MemberRows({ account, members, titled }: Props) {
           },
           {
             id: "remove",
-            title: <span className="hidden">{t("shell.remove")}</span>,
+            title: <span className="hidden">{t("members.remove")}</span>,
             actions: true,
             align: "right",
             cell: (m) =>
@@ -94,7 +94,7 @@ export function MemberRows({ account, members, titled }: Props) {
                   onConfirm={() => remove.run(m.user.id)}
                   button={{ size: "small" }}
                 >
-                  {t("shell.remove")}
+                  {t("members.remove")}
                 </Confirm>
               ),
           },

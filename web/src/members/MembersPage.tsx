@@ -29,8 +29,8 @@ export function MembersPage() {
       <MemberRows account={id} members={data.items} />
       {mayInvite && <InviteForm account={id} />}
       {mayInvite && <OpenInvitations invitations={data.invitations} />}
-      <RoleTable />
       <QuotaPanel account={id} />
+      <RoleTable />
     </Page>
   );
 }

@@ -18,7 +18,8 @@ export function Confirm({ children, title, about, onConfirm, button }: Props) {
       description={about && <div className="confirm-about">{about}</div>}
       onConfirm={onConfirm}
       okText={children}
-      okButtonProps={{ danger: button?.danger }}
+      // What asks first takes something away, unless it is what the page is for.
+      okButtonProps={{ danger: button?.type !== "primary" }}
       placement="bottomRight"
     >
       <Button {...button}>{children}</Button>

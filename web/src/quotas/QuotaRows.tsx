@@ -37,7 +37,11 @@ export function QuotaRows({ of: { quotas, used }, currency }: { of: Quotas; curr
     {
       id: "spend",
       what: t("quotas.spend"),
-      used: spent ? <Amount of={spent} currency={currency} /> : <span className="number">0</span>,
+      used: spent ? (
+        <Amount of={spent} currency={currency} decimals={2} />
+      ) : (
+        <span className="number">0</span>
+      ),
       most: daily ? <Amount of={daily} currency={currency} /> : unlimited,
       full: usedUp(spent?.micros ?? 0, daily?.micros),
     },

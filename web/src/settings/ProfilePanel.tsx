@@ -1,6 +1,7 @@
 import { Button, Segmented } from "antd";
 import { Link } from "react-router";
 import { api, ask } from "../api/client";
+import { inBrackets, listText } from "../format/lists";
 import { browserZone } from "../format/time";
 import { choose, LANGUAGES } from "../i18n";
 import { useText } from "../i18n/useText";
@@ -12,7 +13,7 @@ import { useSite } from "../session/useSite";
 
 /** Who the user is, and in which language he reads. */
 export function ProfilePanel() {
-  const { t, word, language } = useText();
+  const { t, word, language, locale } = useText();
   const { who } = useAccount();
   const site = useSite();
   const { user } = who;
@@ -54,7 +55,10 @@ export function ProfilePanel() {
             : []),
           [
             t("settings.accounts"),
-            who.accounts.map((a) => `${a.name} (${word("role", a.role)})`).join(", ") || "–",
+            listText(
+              who.accounts.map((a) => inBrackets(a.name, word("role", a.role), locale)),
+              locale,
+            ) || "–",
           ],
           [
             t("settings.language"),

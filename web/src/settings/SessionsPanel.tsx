@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, ask } from "../api/client";
 import { useText } from "../i18n/useText";
+import { Address } from "../parts/Address";
 import { Confirm } from "../parts/Confirm";
 import { Loading } from "../parts/Loading";
 import { Panel } from "../parts/Panel";
@@ -8,6 +9,7 @@ import { Refusal } from "../parts/Refusal";
 import { Rows } from "../parts/Rows";
 import { Time } from "../parts/Time";
 import { useAct } from "../parts/useAct";
+import { agentName } from "./agentName";
 
 /** Where the user is signed in. */
 export function SessionsPanel() {
@@ -48,7 +50,7 @@ export function SessionsPanel() {
             title: t("settings.session"),
             cell: (s) => (
               <>
-                {s.agent ?? s.name}{" "}
+                <span title={s.agent ?? undefined}>{s.agent ? agentName(s.agent) : s.name}</span>{" "}
                 {s.current && <span className="tag tag-good">{t("settings.this-session")}</span>}
                 <div className="muted small">{word("session-kind", s.kind)}</div>
               </>
@@ -57,7 +59,7 @@ export function SessionsPanel() {
           {
             id: "address",
             title: t("settings.address"),
-            cell: (s) => <span className="mono">{s.address ?? "–"}</span>,
+            cell: (s) => (s.address ? <Address of={s.address} /> : "–"),
           },
           { id: "since", title: t("settings.since"), cell: (s) => <Time at={s.created_at} short /> },
           {

@@ -27,6 +27,7 @@ export function AccountPage() {
   const { id = "" } = useParams();
   const { may } = useAccount();
   const [topsUp, setTopsUp] = useState(false);
+  const [changes, setChanges] = useState(false);
   const accounts = useAccounts();
   const quotas = useQuotas(id);
   const members = useQuery({
@@ -61,8 +62,14 @@ export function AccountPage() {
         />
       </Panel>
       {quotas.data && (
-        <Panel title={t("quotas.title")}>
-          {may("set-quotas") && <QuotaForm key={id} account={account} quotas={quotas.data} />}
+        <Panel
+          title={t("quotas.title")}
+          extra={
+            may("set-quotas") &&
+            !changes && <Button onClick={() => setChanges(true)}>{t("quotas.change")}</Button>
+          }
+        >
+          {changes && <QuotaForm account={account} quotas={quotas.data} onClose={() => setChanges(false)} />}
           <QuotaRows of={quotas.data} currency={account.currency} />
         </Panel>
       )}

@@ -41,7 +41,7 @@ export function AccountsPage() {
               id: "balance",
               title: t("accounts.balance"),
               align: "right",
-              cell: (a) => <Amount of={a.balance} currency={a.currency} />,
+              cell: (a) => <Amount of={a.balance} currency={a.currency} decimals={2} />,
             },
             { id: "zone", title: t("accounts.zone"), cell: (a) => a.time_zone },
             {

@@ -10,8 +10,10 @@ import { useAct } from "../../parts/useAct";
 import { useModelName } from "../../quotas/useModelName";
 import { fieldsOf, isCount, type QuotaFields, quotaRequest } from "./quotaRequest";
 
+type Props = { account: Account; quotas: Quotas; onClose: () => void };
+
 /** Sets the quotas of an account. */
-export function QuotaForm({ account, quotas }: { account: Account; quotas: Quotas }) {
+export function QuotaForm({ account, quotas, onClose }: Props) {
   const { t } = useText();
   const { message } = App.useApp();
   const client = useQueryClient();
@@ -24,6 +26,7 @@ export function QuotaForm({ account, quotas }: { account: Account; quotas: Quota
       const now = await ask(api.PUT("/v1/accounts/{id}/quotas", { params, body: quotaRequest(fields) }));
       client.setQueryData(["quotas", account.id], now);
       void message.success(t("quotas.saved"));
+      onClose();
     },
     { quiet: true },
   );
@@ -37,8 +40,7 @@ export function QuotaForm({ account, quotas }: { account: Account; quotas: Quota
     </Form.Item>
   );
   return (
-    <details className="more">
-      <summary>{t("quotas.change")}</summary>
+    <div className="quota-form">
       {save.error && <Refusal error={save.error} />}
       <Form layout="vertical" initialValues={fieldsOf(quotas)} onFinish={save.run}>
         <div className="two">
@@ -55,10 +57,13 @@ export function QuotaForm({ account, quotas }: { account: Account; quotas: Quota
           {models.map((slug) => field(["cards", slug], t("quotas.cards-of", { name: modelName(slug) })))}
         </div>
         <p className="muted small">{t("quotas.change.more")}</p>
-        <Button type="primary" htmlType="submit" loading={save.busy}>
-          {t("quotas.save")}
-        </Button>
+        <span className="row-actions">
+          <Button type="primary" htmlType="submit" loading={save.busy}>
+            {t("quotas.save")}
+          </Button>
+          <Button onClick={onClose}>{t("shell.cancel")}</Button>
+        </span>
       </Form>
-    </details>
+    </div>
   );
 }

@@ -1,5 +1,6 @@
 import type { AuditEntry } from "../../api/types";
 import { useText } from "../../i18n/useText";
+import { Address } from "../../parts/Address";
 import { Panel } from "../../parts/Panel";
 import { Rows } from "../../parts/Rows";
 import { Time } from "../../parts/Time";
@@ -26,8 +27,8 @@ export function AuditRows({ entries }: { entries: AuditEntry[] }) {
               <>
                 {e.actor.name ?? e.actor.id ?? word("actor", e.actor.kind)}
                 <div className="muted small">
-                  {(e.actor.name ?? e.actor.id) && word("actor", e.actor.kind)}{" "}
-                  {e.address && <span className="mono">{e.address}</span>}
+                  {(e.actor.name ?? e.actor.id) && <>{word("actor", e.actor.kind)} · </>}
+                  {e.address && <Address of={e.address} />}
                 </div>
               </>
             ),

@@ -3,10 +3,10 @@ import { Button, Input } from "antd";
 import { type ReactNode, useState } from "react";
 import { api, ask } from "../../api/client";
 import type { Incident } from "../../api/types";
+import { useSentence } from "../../i18n/useSentence";
 import { useText } from "../../i18n/useText";
 import { Facts } from "../../parts/Facts";
 import { Panel } from "../../parts/Panel";
-import { sentence } from "../../parts/refusalWords";
 import { Time } from "../../parts/Time";
 import { useAct } from "../../parts/useAct";
 import { useAccount } from "../../session/AccountProvider";
@@ -14,6 +14,7 @@ import { useAccount } from "../../session/AccountProvider";
 /** One incident, and the way to close it with a note. */
 export function IncidentPanel({ incident: i }: { incident: Incident }) {
   const { t, word } = useText();
+  const sentence = useSentence();
   const { may } = useAccount();
   const client = useQueryClient();
   const [note, setNote] = useState("");
@@ -39,7 +40,7 @@ export function IncidentPanel({ incident: i }: { incident: Incident }) {
       <Facts
         of={[
           [t("incidents.action"), sentence(i.action)],
-          [t("incidents.owner"), i.owner],
+          [t("incidents.owner"), word("incident-owner", i.owner)],
           [
             t("incidents.subject"),
             <span key="s" className="mono break">
@@ -52,7 +53,7 @@ export function IncidentPanel({ incident: i }: { incident: Incident }) {
         ]}
       />
       {!i.closed_at && may("close-incidents") && (
-        <div className="in-line">
+        <div className="in-line close-form">
           <Input
             aria-label={t("incidents.note")}
             placeholder={t("incidents.note")}

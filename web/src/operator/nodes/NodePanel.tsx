@@ -30,8 +30,9 @@ export function NodePanel({ node }: { node: Node }) {
       }
       extra={
         <span className="muted small">
-          {t("nodes.cpus", { count: node.cpus })} · {gib(node.memory_mib, locale)} ·{" "}
-          <Isolation kind={node.isolation} /> · {t("nodes.heard")} <Time at={node.seen_at} relative />
+          {t("nodes.cpus", { count: node.cpus })} ·{" "}
+          {t("nodes.memory", { amount: gib(node.memory_mib, locale) })} · <Isolation kind={node.isolation} />{" "}
+          · {t("nodes.heard")} <Time at={node.seen_at} relative />
         </span>
       }
     >
@@ -66,7 +67,7 @@ export function NodePanel({ node }: { node: Node }) {
               d.held_by ? (
                 <span className="mono">{d.held_by}</span>
               ) : (
-                <span className="muted">{t("nodes.free")}</span>
+                <span className="muted">{d.state === "ok" ? t("nodes.free") : "–"}</span>
               ),
           },
           {

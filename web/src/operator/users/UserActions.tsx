@@ -67,6 +67,7 @@ export function UserActions({ user, onPassword }: Props) {
             },
             {
               key: "totp",
+              disabled: !user.totp,
               label: t("users.totp"),
               onClick: () =>
                 sure(t("users.totp.sure", { name: user.name }), () =>

@@ -1,4 +1,5 @@
 import type { UserRow } from "../../api/types";
+import { inBrackets, listText } from "../../format/lists";
 import { useText } from "../../i18n/useText";
 import { Panel } from "../../parts/Panel";
 import { Rows } from "../../parts/Rows";
@@ -11,7 +12,7 @@ type Props = { users: UserRow[]; onPassword: (user: string, secret: string) => v
 
 /** Users with state, role and accounts. */
 export function UserRows({ users, onPassword }: Props) {
-  const { t, word } = useText();
+  const { t, word, locale } = useText();
   return (
     <Panel>
       <Rows
@@ -41,7 +42,11 @@ export function UserRows({ users, onPassword }: Props) {
           {
             id: "accounts",
             title: t("users.accounts"),
-            cell: (u) => u.accounts.map((a) => `${a.name} (${word("role", a.role)})`).join(", ") || "–",
+            cell: (u) =>
+              listText(
+                u.accounts.map((a) => inBrackets(a.name, word("role", a.role), locale)),
+                locale,
+              ) || "–",
           },
           {
             id: "role",
