@@ -123,7 +123,7 @@ export const people = (site) => [
       {
         name: "account-quotas",
         path: `/operator/accounts/${site.accounts.ann}`,
-        act: first("details.more summary"),
+        act: first("[data-testid=change-quotas]"),
       },
       { name: "top-up", path: "/operator/accounts", act: first("td.actions button") },
       { name: "users", path: "/operator/users" },

@@ -61,6 +61,8 @@ async function look(context, name, path, act) {
 }
 
 async function shoot(page, name, found) {
+  // A press may have scrolled the page, and what sticks to the top would hide a part.
+  await page.evaluate(() => scrollTo(0, 0));
   await page.screenshot({ path: `${dir}/${name}.png`, fullPage: true });
   // The page's policy lets nothing else in; the debugger may.
   await page.evaluate(axe);

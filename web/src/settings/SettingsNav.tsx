@@ -1,4 +1,5 @@
-import { NavLink } from "react-router";
+import { useEffect, useRef } from "react";
+import { NavLink, useLocation } from "react-router";
 import { useText } from "../i18n/useText";
 import { useAccount } from "../session/AccountProvider";
 import { useSite } from "../session/useSite";
@@ -6,6 +7,13 @@ import { useSite } from "../session/useSite";
 /** The parts of the settings. */
 export function SettingsNav() {
   const { t } = useText();
+  const bar = useRef<HTMLElement>(null);
+  const { pathname } = useLocation();
+  // On a telephone not all parts fit: the open one is brought into sight.
+  useEffect(() => {
+    const open = bar.current?.querySelector(`a[href="${pathname}"]`);
+    open?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [pathname]);
   const { who } = useAccount();
   const site = useSite();
   // Where nobody asks who he is, a user need not look for it.
@@ -19,7 +27,7 @@ export function SettingsNav() {
     ["tokens", t("settings.tokens")],
   ];
   return (
-    <nav className="subnav" aria-label={t("settings.title")}>
+    <nav ref={bar} className="subnav" aria-label={t("settings.title")}>
       {parts.map(([panel, text]) => (
         <NavLink key={panel} to={`/settings/${panel}`} replace>
           {text}

@@ -66,7 +66,11 @@ export function AccountPage() {
           title={t("quotas.title")}
           extra={
             may("set-quotas") &&
-            !changes && <Button onClick={() => setChanges(true)}>{t("quotas.change")}</Button>
+            !changes && (
+              <Button data-testid="change-quotas" onClick={() => setChanges(true)}>
+                {t("quotas.change")}
+              </Button>
+            )
           }
         >
           {changes && <QuotaForm account={account} quotas={quotas.data} onClose={() => setChanges(false)} />}
