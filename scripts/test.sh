@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # test.sh: builds the workspace and runs every test; the counts come last.
-# FAST=1 leaves PostgreSQL, the sandbox and the end-to-end tests out.
+# FAST=1 leaves PostgreSQL, Incus, the sandbox and the end-to-end tests out.
 set -euo pipefail
 # shellcheck source=scripts/env.sh
 source "$(dirname "$0")/env.sh"
@@ -18,12 +18,18 @@ cargo nextest run --workspace --locked --no-run
 
 around=(scripts/with-postgres.sh)
 selection=()
+if [ "$(id -u)" = 0 ]; then
+    around+=(scripts/with-incus.sh --members 3)
+else
+    say "NOT ROOT: no Incus can be started here, so its tests are skipped (counted below)"
+    selection=(-E 'not test(/incus/)')
+fi
 if [ "${FAST:-}" = 1 ]; then
     say "FAST=1: SQLite only, without the sandbox and end-to-end tests"
     export FAST
     around=()
     # The integration tests of the program and of the agent start real instances.
-    selection=(-E 'not (test(/sandbox|e2e/) | (kind(test) & package(/^suanli(-agent|-e2e)?$/)))')
+    selection=(-E 'not (test(/sandbox|e2e|incus/) | (kind(test) & package(/^suanli(-agent|-e2e)?$/)))')
 else
     unset FAST
 fi

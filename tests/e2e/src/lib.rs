@@ -17,6 +17,7 @@ mod binary;
 mod database;
 mod folder;
 mod host;
+pub mod incus;
 mod job;
 mod money;
 mod person;

@@ -24,11 +24,13 @@ pub struct Wanted {
     pub database: Option<String>,
     /// Size of the file system of the agent's state, MiB, where it has one of its own.
     pub disk: Option<u64>,
+    /// An Incus that runs the instances instead of the sandbox.
+    pub incus: Option<crate::incus::Member>,
 }
 
 impl Default for Wanted {
     fn default() -> Self {
-        Self { cards: "mixed-lab", database: None, disk: None }
+        Self { cards: "mixed-lab", database: None, disk: None, incus: None }
     }
 }
 
@@ -146,6 +148,9 @@ impl Site {
         command.args(["--first-user", &self.users().start.to_string()]);
         if let Some(database) = &self.wanted.database {
             command.args(["--database", database]);
+        }
+        if let Some(incus) = &self.wanted.incus {
+            command.args(incus.words());
         }
         self.operator.dress(&mut command);
         // Its usual place is one for the whole machine.
