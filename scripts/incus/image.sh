@@ -104,12 +104,13 @@ mkdir -p "$cache"
 exec 9>"$cache/lock"
 flock 9
 if [ ! -d "$folder" ]; then
-    work=$(mktemp -d /var/tmp/suanli-image.XXXXXX)
+    # Also what a killed one left.
+    rm -rf "$cache"/work.*
+    work=$(mktemp -d "$cache/work.XXXXXX")
     trap finish EXIT
     mkdir "$work/made"
     say "making the images of the tests, once (about a minute)" >&2
     { lease; debian; tiny; } 9>&- >"$work/log" 2>&1
-    mv "$work/made" "$folder.part"
-    mv "$folder.part" "$folder"
+    mv "$work/made" "$folder"
 fi
 printf '%s\n' "$folder"

@@ -45,7 +45,7 @@ start() {
         unset INCUS_SOCKET INCUS_REMOTE http_proxy https_proxy HTTP_PROXY HTTPS_PROXY
         cd /
         exec setsid nsenter -t "$holder" -m -n "$(incusd)" --group root
-    ) >>"$run/log/$name" 2>&1 </dev/null 9>&- &
+    ) >>"$run/log/$name" 2>&1 </dev/null &
     printf '%s\n' $! >"$daemon"
     for ((tries = 0; tries < 60; tries++)); do
         # Returns when the daemon says so, or after a second.
