@@ -11,10 +11,13 @@ mod events;
 mod exec;
 mod fault;
 mod files;
+mod images;
 mod instances;
 mod operation;
+mod snapshots;
 mod tls;
 mod transport;
+mod volumes;
 mod wire;
 mod zone;
 
@@ -22,11 +25,14 @@ pub use endpoint::Endpoint;
 pub use events::{Event, Events};
 pub use exec::{Exec, ExecRequest, Piece};
 pub use files::FileKind;
+pub use images::{Alias, Image};
 pub use instances::Tagged;
 pub use operation::{Operation, Progress};
+pub use snapshots::{Copy, Snapshot};
 pub use transport::Incus;
+pub use volumes::{Volume, VolumeAt};
 pub use wire::{
-    Devices, Instance, InstanceState, Member, NewInstance, Pool, PoolResources, Resources, Server, Settings, Status,
-    Update,
+    Devices, Instance, InstanceState, Member, NewInstance, Pool, PoolResources, Resources, Server, Settings, Space,
+    Status, Update,
 };
 pub use zone::NewProject;

@@ -66,6 +66,12 @@ impl Answer {
         envelope.metadata.ok_or_else(|| strange("the answer is empty"))
     }
 
+    /// Whether it is a success after all.
+    pub fn check(&self) -> Result<()> {
+        let envelope: Envelope<serde_json::Value> = serde_json::from_slice(&self.body).map_err(strange)?;
+        if envelope.error.is_empty() { Ok(()) } else { Err(fault::of(envelope.error_code, &envelope.error)) }
+    }
+
     /// Path of the operation that was begun, if one was.
     pub fn operation(&self) -> Option<String> {
         let envelope: Envelope<serde_json::Value> = serde_json::from_slice(&self.body).ok()?;

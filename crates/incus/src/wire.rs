@@ -137,6 +137,9 @@ pub struct Instance {
     /// `container` or `virtual-machine`.
     #[serde(rename = "type", default)]
     pub kind: String,
+    /// Of its programs, as the kernel names it: `x86_64`.
+    #[serde(default)]
+    pub architecture: String,
     /// Its own settings.
     #[serde(default, deserialize_with = "nothing_is_empty")]
     pub config: Settings,

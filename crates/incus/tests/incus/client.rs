@@ -1,80 +1,12 @@
-//! The client against a real Incus, over both ways to it.
-
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests may")]
+//! Life cycle, commands, files, events, and both ways to reach it.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use base::Cause;
 use bytes::Bytes;
-use serde::Deserialize;
-use suanli_incus::{Endpoint, ExecRequest, FileKind, Incus, NewInstance, NewProject, Piece, Settings, Status, Update};
+use suanli_incus::{Endpoint, ExecRequest, FileKind, Incus, NewProject, Piece, Settings, Status, Update};
 
-#[derive(Deserialize)]
-struct Member {
-    name: String,
-    address: String,
-    unix_socket: PathBuf,
-}
-
-/// What `scripts/with-incus.sh` has started.
-#[derive(Deserialize)]
-struct Site {
-    members: Vec<Member>,
-    switch_netns: PathBuf,
-    client_cert: PathBuf,
-    client_key: PathBuf,
-    server_cert: PathBuf,
-    pool: String,
-}
-
-impl Site {
-    fn of_run() -> Self {
-        let folder = std::env::var_os("SUANLI_TEST_INCUS")
-            .map(PathBuf::from)
-            .expect("these tests need an Incus: run them through scripts/with-incus.sh");
-        serde_json::from_slice(&std::fs::read(folder.join("cluster.json")).unwrap()).unwrap()
-    }
-
-    /// A project of its own, over the socket of the first member.
-    async fn project(&self, name: &str) -> Incus {
-        let incus = Incus::new(Endpoint::Unix(self.members[0].unix_socket.clone()), name);
-        let config: Settings = [("features.images", "false"), ("features.profiles", "true")]
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .into();
-        let project = NewProject { name: name.into(), description: "a test".into(), config };
-        incus.ensure_project(&project).await.unwrap();
-        incus.ensure_project(&project).await.unwrap();
-        incus
-    }
-
-    /// The first member, where there are others.
-    fn target(&self) -> Option<&str> {
-        (self.members.len() > 1).then_some(self.members[0].name.as_str())
-    }
-
-    fn instance(&self, name: &str) -> NewInstance {
-        let root = [("type", "disk"), ("path", "/"), ("pool", self.pool.as_str())];
-        let root = root.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-        NewInstance {
-            name: name.into(),
-            kind: "container".into(),
-            source: serde_json::json!({ "type": "image", "alias": "tiny" }),
-            devices: BTreeMap::from([("root".to_owned(), root)]),
-            ..NewInstance::default()
-        }
-    }
-
-    async fn running(&self, incus: &Incus, name: &str) {
-        incus.wait(&incus.create(&self.instance(name), self.target()).await.unwrap()).await.unwrap();
-        incus.wait(&incus.start(name).await.unwrap()).await.unwrap();
-    }
-
-    async fn gone(&self, incus: &Incus, name: &str) {
-        incus.wait(&incus.stop(name, -1, true).await.unwrap()).await.unwrap();
-        incus.wait(&incus.delete(name).await.unwrap()).await.unwrap();
-    }
-}
+use crate::site::Site;
 
 #[tokio::test]
 async fn incus_says_what_it_is_and_has() {
