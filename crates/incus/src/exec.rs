@@ -130,11 +130,11 @@ async fn pump(
 ) {
     while let Some(Ok(message)) = from.next().await {
         match message {
-            Message::Binary(bytes) if !bytes.is_empty() => {
-                if to.send(piece(bytes)).await.is_err() {
-                    return;
-                }
-            }
+            Message::Binary(bytes) if bytes.is_empty() => {}
+            Message::Binary(bytes) => match to.send(piece(bytes)).await {
+                Ok(()) => {}
+                Err(_) => return,
+            },
             Message::Text(text) if text.is_empty() => return,
             Message::Close(_) => return,
             _ => {}

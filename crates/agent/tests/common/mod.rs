@@ -1,5 +1,6 @@
 //! A real agent on this machine, as root, reached as the server reaches it.
 
+#![allow(clippy::expect_used, reason = "tests may")]
 #![allow(dead_code, reason = "every test binary uses its own part")]
 #![allow(missing_docs, reason = "read together with the tests")]
 
