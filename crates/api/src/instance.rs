@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use base::{AccountId, Cause, InstanceId, Money, Rate, Slug, Timestamp};
 use domain::device::DeviceSample;
 use domain::instance::{Desired, State};
+use domain::project::Project;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -35,6 +36,10 @@ pub struct RentRequest {
     /// The renter's own name for it; anything readable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// What it is a part of: a name of 1 to 64 characters, with quotas and a total on
+    /// the bill of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
     /// Account that pays; default is the caller's only one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
@@ -75,6 +80,9 @@ pub struct InstanceView {
     pub slug: Slug,
     /// The renter's own name.
     pub name: String,
+    /// What it is a part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<Project>,
     /// Who pays.
     pub account: AccountId,
     /// Where it is in its life cycle.
@@ -170,6 +178,9 @@ pub struct InstanceQuery {
     /// Only this account; default is every account of the caller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
+    /// Only what is a part of this project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
     /// Released ones too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub all: Option<bool>,

@@ -1,8 +1,9 @@
-//! Quotas of accounts.
+//! Quotas of accounts and their projects.
 
 use std::collections::BTreeMap;
 
 use base::Money;
+use domain::project::Project;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -25,17 +26,36 @@ pub struct Amounts {
     pub spend_per_day: Option<Money>,
 }
 
-/// `GET /v1/accounts/{id}/quotas`.
+/// `GET /v1/accounts/{id}/quotas` and `GET /v1/accounts/{id}/projects/{project}/quotas`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Quotas {
-    /// What the account may have at most.
+    /// What the account or project may have at most.
     pub quotas: Amounts,
     /// What it has now.
     pub used: Amounts,
 }
 
-/// `PUT /v1/accounts/{id}/quotas` (operator): every quota anew; what is absent is
-/// not limited.
+/// `GET /v1/accounts/{id}/projects`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Projects {
+    /// By name.
+    pub items: Vec<ProjectView>,
+}
+
+/// A project with its quotas.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ProjectView {
+    /// Its name.
+    pub project: Project,
+    /// What it may have at most.
+    pub quotas: Amounts,
+    /// What it has now.
+    pub used: Amounts,
+}
+
+/// `PUT /v1/accounts/{id}/quotas` (operator) and
+/// `PUT /v1/accounts/{id}/projects/{project}/quotas`: every quota anew; what is absent
+/// is not limited.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SetQuotas {

@@ -4,7 +4,7 @@
 use api::Page;
 use api::audit_log::{AuditCheck, AuditEntry, AuditQuery, Retention};
 use api::member::{AcceptInvitation, InvitationView, InviteMember, InviteUser, Invited, MemberView, Members, SetRole};
-use api::quota::{Quotas, SetQuotas};
+use api::quota::{Projects, Quotas, SetQuotas};
 use api::session::Membership;
 use api::token::{AddKey, CreateToken, CreatedToken, KeyView, TokenView};
 use api::user::{OneTimePassword, SetOperatorRole, UserQuery, UserRow};
@@ -95,6 +95,22 @@ impl Client {
     /// Sets every quota of an account anew (operator).
     pub async fn set_quotas(&self, account: &str, request: &SetQuotas) -> Result<Quotas> {
         self.json(Call::new(Method::PUT, &["accounts", account, "quotas"]).body(request)?).await
+    }
+
+    /// Projects of an account, with what they may have at most and have now.
+    pub async fn projects(&self, account: &str) -> Result<Projects> {
+        self.json(Call::new(Method::GET, &["accounts", account, "projects"])).await
+    }
+
+    /// What a project may have at most, and what it has now.
+    pub async fn project_quotas(&self, account: &str, project: &str) -> Result<Quotas> {
+        self.json(Call::new(Method::GET, &["accounts", account, "projects", project, "quotas"])).await
+    }
+
+    /// Sets every quota of a project anew.
+    pub async fn set_project_quotas(&self, account: &str, project: &str, request: &SetQuotas) -> Result<Quotas> {
+        let path = ["accounts", account, "projects", project, "quotas"];
+        self.json(Call::new(Method::PUT, &path).body(request)?).await
     }
 
     /// One page of the users, newest first (operator).

@@ -4,6 +4,7 @@ pub mod catalogue;
 pub mod device;
 pub mod instance;
 pub mod name;
+pub mod project;
 pub mod resources;
 pub mod rights;
 pub mod rules;

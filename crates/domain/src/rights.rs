@@ -79,7 +79,7 @@ words! {
         Instances = "instances",
         /// Money.
         Money = "money",
-        /// Members and invitations of accounts.
+        /// Members, invitations and projects of accounts.
         Members = "members",
         /// What operators do.
         Operate = "operate",
@@ -105,6 +105,8 @@ words! {
         ManageMembers = "manage-members",
         /// Make and unmake owners.
         ManageOwners = "manage-owners",
+        /// Quotas of projects.
+        SetProjectQuotas = "set-project-quotas",
 
         /// Accounts, users, machines, incidents and quotas of the site.
         SeeSite = "see-site",
@@ -167,6 +169,7 @@ pub const RIGHTS: &[Right] = {
         right(Action::SeeMembers, ANY, OPERATORS, Scope::Read),
         right(Action::ManageMembers, &[Owner, Admin], &[Chief, Support], Scope::Members),
         right(Action::ManageOwners, &[Owner], &[Chief], Scope::Members),
+        right(Action::SetProjectQuotas, &[Owner, Admin], &[Chief, Finance, Support], Scope::Members),
         right(Action::SeeSite, &[], OPERATORS, Scope::Operate),
         right(Action::CheckPrices, &[], &[Chief, Finance, Auditor], Scope::Operate),
         right(Action::LoadPrices, &[], &[Chief, Finance], Scope::Operate),

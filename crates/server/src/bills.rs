@@ -82,6 +82,7 @@ async fn instance(
     Ok(BillInstance {
         id: found.id,
         name: if found.name.is_empty() { found.slug.to_string() } else { found.name },
+        project: found.project,
         gpu: app.catalogue.get(&found.gpu).map_or(found.gpu.clone(), |m| m.name.clone()),
         count: found.count,
         plan: found.plan,

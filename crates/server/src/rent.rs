@@ -6,6 +6,7 @@ use base::{Cause, Error, Money, Rate, Result, Timestamp};
 use billing::{Plan, Quote, QuoteRequest, quote};
 use domain::catalogue::GpuModel;
 use domain::name::check_name;
+use domain::project::Project;
 use domain::rules::{Rules, parse_idle, stop_at};
 use store::fleet;
 
@@ -25,6 +26,8 @@ pub struct Wish {
     pub quote: Quote,
     /// The renter's own name for it, if he gave one.
     pub name: Option<String>,
+    /// What it is a part of.
+    pub project: Option<Project>,
     /// When it stops by itself.
     pub rules: Rules,
     /// Cards of the model free on one machine now.
@@ -47,6 +50,7 @@ pub async fn wish(app: &App, request: &RentRequest, zone: &str, now: Timestamp) 
     let model = model(app, &request.gpu).await?;
     let plan = request.plan.as_deref().map_or(Ok(Plan::OnDemand), plan)?;
     let name = request.name.as_deref().map(check_name).transpose()?;
+    let project = request.project.as_deref().map(str::parse).transpose()?;
     let rules = rules(&request.rules, zone, now)?;
     check_inside(request)?;
     let wanted = QuoteRequest {
@@ -59,7 +63,7 @@ pub async fn wish(app: &App, request: &RentRequest, zone: &str, now: Timestamp) 
     let quote = quote(&app.book(), app.catalogue, &wanted)?;
     check_disk(&quote)?;
     let free_now = check_stock(app, &quote, request.isolation.as_deref()).await?;
-    Ok(Wish { quote, name, rules, free_now })
+    Ok(Wish { quote, name, project, rules, free_now })
 }
 
 /// The GPU model that a name means on this site: where it fits several catalogue

@@ -12,7 +12,7 @@ use utoipa_axum::routes;
 
 use crate::routes::{
     accounts, audit_log, events, identity, incidents, instances, invitations, keys, mail, members, money, nodes,
-    offers, oidc, password, prices, quotas, session, signup, site, tokens, totp, users,
+    offers, oidc, password, prices, projects, quotas, session, signup, site, tokens, totp, users,
 };
 use crate::state::App;
 use crate::{console, error, headers, limits, observed, openapi, request_id, trail};
@@ -69,6 +69,8 @@ pub fn api() -> OpenApiRouter<App> {
         .routes(routes!(invitations::accept::accept_invitation))
         .routes(routes!(invitations::revoke::revoke_invitation))
         .routes(routes!(quotas::show::quotas, quotas::set::set_quotas))
+        .routes(routes!(projects::list::projects))
+        .routes(routes!(projects::quotas::project_quotas, projects::set_quotas::set_project_quotas))
         .routes(routes!(users::list::users))
         .routes(routes!(users::state::approve_user))
         .routes(routes!(users::state::disable_user))

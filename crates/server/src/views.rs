@@ -104,6 +104,7 @@ pub async fn instance(app: &App, db: &mut AnyConnection, i: Instance) -> Result<
         id: i.id,
         slug: i.slug,
         name: i.name,
+        project: i.project,
         account: i.account,
         state: i.state,
         desired: i.desired,

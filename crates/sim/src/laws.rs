@@ -123,7 +123,7 @@ impl World {
         let mut db = self.store.read().await?;
         let mut all = Vec::new();
         for account in &self.accounts {
-            all.extend(instances::list(&mut db, account, true, None, ALL).await?);
+            all.extend(instances::list(&mut db, account, None, true, None, ALL).await?);
         }
         all.sort_by(|a, b| a.id.cmp(&b.id));
         Ok(all)

@@ -59,6 +59,7 @@ pub fn instance(
         account: account.clone(),
         created_by: user.clone(),
         name: format!("job-{count}"),
+        project: None,
         desired: Desired::Running,
         state: State::Requested,
         state_since: now,

@@ -124,13 +124,18 @@ CREATE TABLE ssh_keys (
     UNIQUE (user_id, fingerprint)
 );
 
--- What an account may have at most.
+-- The renter's name for a part of his work; never changes.
+ALTER TABLE instances ADD COLUMN project TEXT;
+
+-- What an account, or one of its projects, may have at most.
 CREATE TABLE quotas (
     account_id TEXT NOT NULL REFERENCES accounts (id),
+    -- '': the account as a whole. The name of a project is never empty.
+    project TEXT NOT NULL DEFAULT '',
     -- `cards`, `cards:SLUG`, `instances`, `storage-gib`, `spend-per-day` (micro-units).
     kind TEXT NOT NULL,
     most BIGINT NOT NULL CHECK (most >= 0),
-    PRIMARY KEY (account_id, kind)
+    PRIMARY KEY (account_id, project, kind)
 );
 
 -- Who did what. Written in the transaction of the deed; numbered and chained

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use base::{AccountId, Cause, Error, InstanceId, NodeId, Rate, Slug, Timestamp, UserId};
 use billing::Plan;
 use domain::instance::{Desired, State};
+use domain::project::Project;
 use domain::rules::Rules;
 use serde::{Deserialize, Serialize};
 use sqlx::any::AnyRow;
@@ -27,6 +28,8 @@ pub struct Instance {
     pub created_by: UserId,
     /// The renter's own name.
     pub name: String,
+    /// What it is a part of.
+    pub project: Option<Project>,
     /// What its owner wants.
     pub desired: Desired,
     /// Where it is.
@@ -110,7 +113,7 @@ macro_rules! columns {
     () => {
         "id, slug, account_id, created_by, name, desired, state, state_since, deadline_at, due_at, \
          wishes, generation, node_id, gpu, count, cpus, memory_mib, disk_mib, plan, rate, price_version, \
-         on_start_exit, rules, reason, notices, ready_at, created_at, released_at, env, on_start"
+         on_start_exit, rules, reason, notices, ready_at, created_at, released_at, env, on_start, project"
     };
 }
 
@@ -121,6 +124,7 @@ fn instance(row: &AnyRow) -> Outcome<Instance> {
         account: parsed(row, "account_id")?,
         created_by: parsed(row, "created_by")?,
         name: row.try_get("name")?,
+        project: parsed_opt(row, "project")?,
         desired: parsed(row, "desired")?,
         state: parsed(row, "state")?,
         state_since: time(row, "state_since")?,
@@ -172,9 +176,9 @@ pub(crate) async fn insert(tx: &mut Tx<'_>, i: &Instance) -> Outcome<()> {
     sqlx::query(
         "INSERT INTO instances (id, slug, account_id, created_by, name, desired, state, state_since, deadline_at,
             due_at, generation, gpu, count, cpus, memory_mib, disk_mib, plan, rate, price_version, env, on_start,
-            rules, notices, created_at)
+            rules, notices, created_at, project)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
-            $22, $23, $24)",
+            $22, $23, $24, $25)",
     )
     .bind(i.id.as_str())
     .bind(i.slug.as_str())
@@ -200,6 +204,7 @@ pub(crate) async fn insert(tx: &mut Tx<'_>, i: &Instance) -> Outcome<()> {
     .bind(to_json(&i.rules)?)
     .bind(to_json(&i.notices)?)
     .bind(i.created_at.micros())
+    .bind(i.project.as_ref().map(Project::as_str))
     .execute(&mut **tx)
     .await?;
     Ok(())
@@ -243,10 +248,11 @@ pub async fn find_of(db: &mut AnyConnection, account: &AccountId, reference: &st
     rows.iter().map(instance).collect()
 }
 
-/// Instances of an account, newest first, older than `before`.
+/// Instances of an account, or of one of its projects, newest first, older than `before`.
 pub async fn list(
     db: &mut AnyConnection,
     account: &AccountId,
+    project: Option<&Project>,
     all: bool,
     before: Option<&InstanceId>,
     limit: i64,
@@ -255,12 +261,14 @@ pub async fn list(
         "SELECT ",
         columns!(),
         " FROM instances WHERE account_id = $1 AND ($2 = 1 OR state <> 'released') AND ($3 = '' OR id < $3)
+            AND ($5 = '' OR project = $5)
          ORDER BY id DESC LIMIT $4"
     ))
     .bind(account.as_str())
     .bind(i64::from(all))
     .bind(before.map_or("", InstanceId::as_str))
     .bind(limit)
+    .bind(project.map_or("", Project::as_str))
     .fetch_all(db)
     .await?;
     rows.iter().map(instance).collect()

@@ -131,6 +131,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/accounts/{id}/projects": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Projects of an account by name, with what each may have at most and has now: those
+         *     that something unreleased belongs to, that spent something today, or that have quotas.
+         */
+        get: operations["projects"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/accounts/{id}/projects/{project}/quotas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What a project may have at most, and what it has now. A name that nothing carries
+         *     is a project without quotas that has nothing.
+         */
+        get: operations["project_quotas"];
+        /**
+         * Sets every quota of a project anew; what is left out is not limited. They hold
+         *     beside those of the account, and what runs goes on.
+         */
+        put: operations["set_project_quotas"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/accounts/{id}/quotas": {
         parameters: {
             query?: never;
@@ -1492,6 +1536,8 @@ export interface components {
             month: string;
             /** @description What of `total` is in the ledger. */
             posted: components["schemas"]["Money"];
+            /** @description By project: what belongs to none first, then by name. */
+            projects: components["schemas"]["BillProject"][];
             /** @description `total` less `lines_total`. */
             rounding: components["schemas"]["Money"];
             /** @description What of `total` is not posted yet. */
@@ -1535,6 +1581,7 @@ export interface components {
             lost: components["schemas"]["LostTime"][];
             /** @description The renter's own name for it, or its slug. */
             name: string;
+            project?: components["schemas"]["Project"] | null;
         };
         /** @description One line: a segment's part in the month. */
         BillLine: {
@@ -1559,6 +1606,17 @@ export interface components {
             /** @description Whether a part is not posted yet, so the amount can still grow. */
             so_far: boolean;
             to?: components["schemas"]["Timestamp"] | null;
+        };
+        /** @description What the instances of one project cost in the month. */
+        BillProject: {
+            /**
+             * Format: int64
+             * @description Instances on the bill.
+             */
+            instances: number;
+            project?: components["schemas"]["Project"] | null;
+            /** @description To the micro-unit. All of them together are the bill's total. */
+            total: components["schemas"]["Money"];
         };
         /** @enum {string} */
         Cause: "invalid-request" | "invalid-amount" | "invalid-count" | "invalid-name" | "unknown-gpu" | "ambiguous-gpu" | "no-price" | "invalid-price-book" | "body-too-large" | "not-offered" | "more-than-exist" | "no-capacity" | "lost-race" | "not-enough-funds" | "wrong-state" | "idempotency-mismatch" | "already-exists" | "ambiguous-name" | "not-found" | "unauthenticated" | "forbidden" | "csrf-missing" | "second-factor-needed" | "second-factor-wrong" | "awaiting-email" | "awaiting-approval" | "user-disabled" | "sign-up-closed" | "weak-password" | "quota-exceeded" | "identity-needed" | "rate-limited" | "unavailable" | "in-recovery" | "internal" | "by-renter" | "by-operator" | "idle" | "timer" | "budget-spent" | "money-ended" | "command-ended" | "init-died" | "node-lost" | "device-lost" | "disk-full" | "engine-failed" | "host-incomplete" | "not-ready-in-time" | "stale-generation" | "device-busy";
@@ -1909,6 +1967,7 @@ export interface components {
             plan: string;
             /** @description Version of the price book that the rate is from. */
             price_version: string;
+            project?: components["schemas"]["Project"] | null;
             /** @description Its frozen rate an hour. */
             rate: components["schemas"]["Rate"];
             ready_at?: components["schemas"]["Timestamp"] | null;
@@ -2380,6 +2439,7 @@ export interface components {
                 plan: string;
                 /** @description Version of the price book that the rate is from. */
                 price_version: string;
+                project?: components["schemas"]["Project"] | null;
                 /** @description Its frozen rate an hour. */
                 rate: components["schemas"]["Rate"];
                 ready_at?: components["schemas"]["Timestamp"] | null;
@@ -2530,6 +2590,25 @@ export interface components {
             /** @description Stable identifier of this kind of problem: `urn:suanli:` and the code. */
             type: string;
         };
+        /**
+         * @description Name of a project within an account: trimmed, 1–64 readable characters, compared
+         *     exactly. A project needs no founding: it is there once something carries its name.
+         */
+        Project: string;
+        /** @description A project with its quotas. */
+        ProjectView: {
+            /** @description Its name. */
+            project: components["schemas"]["Project"];
+            /** @description What it may have at most. */
+            quotas: components["schemas"]["Amounts"];
+            /** @description What it has now. */
+            used: components["schemas"]["Amounts"];
+        };
+        /** @description `GET /v1/accounts/{id}/projects`. */
+        Projects: {
+            /** @description By name. */
+            items: components["schemas"]["ProjectView"][];
+        };
         /** @description A provider that signs users in. */
         ProviderLink: {
             /** @description Its word in `/v1/oidc/{provider}/start`. */
@@ -2563,9 +2642,9 @@ export interface components {
             /** @description Its name for people. */
             label: string;
         };
-        /** @description `GET /v1/accounts/{id}/quotas`. */
+        /** @description `GET /v1/accounts/{id}/quotas` and `GET /v1/accounts/{id}/projects/{project}/quotas`. */
         Quotas: {
-            /** @description What the account may have at most. */
+            /** @description What the account or project may have at most. */
             quotas: components["schemas"]["Amounts"];
             /** @description What it has now. */
             used: components["schemas"]["Amounts"];
@@ -2812,6 +2891,12 @@ export interface components {
              */
             plan?: string | null;
             /**
+             * @description What it is a part of: a name of 1 to 64 characters, with quotas and a total on
+             *     the bill of its own.
+             * @default null
+             */
+            project?: string | null;
+            /**
              * @description When it stops by itself.
              * @default {}
              */
@@ -2907,8 +2992,9 @@ export interface components {
             operator_role?: components["schemas"]["OperatorRole"] | null;
         };
         /**
-         * @description `PUT /v1/accounts/{id}/quotas` (operator): every quota anew; what is absent is
-         *     not limited.
+         * @description `PUT /v1/accounts/{id}/quotas` (operator) and
+         *     `PUT /v1/accounts/{id}/projects/{project}/quotas`: every quota anew; what is absent
+         *     is not limited.
          */
         SetQuotas: {
             /**
@@ -4027,6 +4113,296 @@ export interface operations {
             };
             /** @description understood, but refused as things are; the code says why */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the request breaks a rule that its sender can see; the code says which */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description too many requests; `Retry-After` says when to ask again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the server's own fault */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description a part of the service cannot be reached now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    projects: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description id or name of the account */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Projects"];
+                };
+            };
+            /** @description no token, or one that is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description signed in, but without this right */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no such object, or not the caller's to see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the request breaks a rule that its sender can see; the code says which */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description too many requests; `Retry-After` says when to ask again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the server's own fault */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description a part of the service cannot be reached now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    project_quotas: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description id or name of the account */
+                id: string;
+                /** @description name of the project */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Quotas"];
+                };
+            };
+            /** @description no token, or one that is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description signed in, but without this right */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no such object, or not the caller's to see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the request breaks a rule that its sender can see; the code says which */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description too many requests; `Retry-After` says when to ask again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the server's own fault */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description a part of the service cannot be reached now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_project_quotas: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description id or name of the account */
+                id: string;
+                /** @description name of the project */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetQuotas"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Quotas"];
+                };
+            };
+            /** @description no token, or one that is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description signed in, but without this right */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no such object, or not the caller's to see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the body did not arrive in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description understood, but refused as things are; the code says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the body is larger than the server accepts */
+            413: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5713,6 +6089,8 @@ export interface operations {
             query?: {
                 /** @description Only this account; default is every account of the caller. */
                 account?: string;
+                /** @description Only what is a part of this project. */
+                project?: string;
                 /** @description Released ones too. */
                 all?: boolean;
                 /** @description From a page before. */

@@ -6,13 +6,16 @@
 mod line;
 mod text;
 
+use std::collections::BTreeMap;
+
 use base::{AccountId, InstanceId, Money, Rate, Result, SegmentId, Span, Timestamp, time::month_bounds};
+use domain::project::Project;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::Plan;
 
-pub use text::render_text;
+pub use text::{render_projects, render_text};
 
 /// What a segment is the time of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
@@ -74,6 +77,9 @@ pub struct BillInstance {
     pub id: InstanceId,
     /// The renter's own name for it, or its slug.
     pub name: String,
+    /// What it is a part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<Project>,
     /// GPU model as people say it.
     pub gpu: String,
     /// Cards.
@@ -167,6 +173,9 @@ pub struct BillGroup {
     pub instance: InstanceId,
     /// The renter's own name for it, or its slug.
     pub name: String,
+    /// What it is a part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<Project>,
     /// GPU model as people say it.
     pub gpu: String,
     /// Cards.
@@ -179,6 +188,18 @@ pub struct BillGroup {
     pub lost: Vec<LostTime>,
     /// Sum of the rounded lines.
     pub amount: Money,
+}
+
+/// What the instances of one project cost in the month.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BillProject {
+    /// Which project; absent for everything that belongs to none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<Project>,
+    /// Instances on the bill.
+    pub instances: i64,
+    /// To the micro-unit. All of them together are the bill's total.
+    pub total: Money,
 }
 
 /// A month's bill.
@@ -200,6 +221,10 @@ pub struct Bill {
     pub as_of: Timestamp,
     /// By instance, oldest first.
     pub groups: Vec<BillGroup>,
+    /// By project: what belongs to none first, then by name.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub projects: Vec<BillProject>,
     /// Sum of the rounded lines.
     pub lines_total: Money,
     /// `total` less `lines_total`.
@@ -245,8 +270,8 @@ impl Bill {
             let amount = Money::sum(lines.iter().map(|l| l.amount))?;
             let mut lost = instance.lost;
             lost.sort_by_key(|l| l.from);
-            let BillInstance { id, name, gpu, count, fake, .. } = instance;
-            groups.push(BillGroup { instance: id, name, gpu, count, fake, lines, lost, amount });
+            let BillInstance { id, name, project, gpu, count, fake, .. } = instance;
+            groups.push(BillGroup { instance: id, name, project, gpu, count, fake, lines, lost, amount });
         }
         let lines_total = Money::sum(groups.iter().map(|g| g.amount))?;
         let total = posted.plus(so_far)?;
@@ -260,6 +285,7 @@ impl Bill {
             from,
             to,
             as_of: input.as_of,
+            projects: by_project(&groups)?,
             groups,
             lines_total,
             rounding: total.minus(lines_total)?,
@@ -271,6 +297,22 @@ impl Bill {
             entries,
         })
     }
+}
+
+/// Exact amounts, so that nothing is left over when a total is divided.
+fn by_project(groups: &[BillGroup]) -> Result<Vec<BillProject>> {
+    let mut sums: BTreeMap<Option<&Project>, (i64, Money)> = BTreeMap::new();
+    for group in groups {
+        let (instances, total) = sums.entry(group.project.as_ref()).or_default();
+        *instances = instances.saturating_add(1);
+        *total = total.plus(Money::sum(group.lines.iter().map(|l| l.exact))?)?;
+    }
+    let one = |(project, (instances, total)): (Option<&Project>, (i64, Money))| BillProject {
+        project: project.cloned(),
+        instances,
+        total,
+    };
+    Ok(sums.into_iter().map(one).collect())
 }
 
 #[cfg(test)]

@@ -33,6 +33,7 @@ fn instance(n: u128, segments: Vec<BillSegment>) -> BillInstance {
     BillInstance {
         id: InstanceId::new(Timestamp::EPOCH, n),
         name: format!("train-{n}"),
+        project: None,
         gpu: "A100 PCIe 40G".into(),
         count: 1,
         plan: Plan::OnDemand,
@@ -243,6 +244,26 @@ fn the_whole_text_with_its_explanation() {
 }
 
 #[test]
+fn what_each_project_cost_adds_up_to_the_total() {
+    let of = |n, project: Option<&str>| BillInstance {
+        project: project.map(|name| name.parse().unwrap()),
+        ..instance(n, vec![segment(n, "2026-03-01T10:00:00Z", Some("2026-03-01T11:23:45Z"), "3.20")])
+    };
+    let b = bill(vec![of(1, Some("vision")), of(2, None), of(3, Some("vision")), of(4, Some("speech"))]);
+    let text = render_projects(&b);
+    let rows: Vec<_> = text.lines().skip(2).map(|l| l.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    let want = [
+        "without a project 1 instance 4.466666",
+        "speech 1 instance 4.466666",
+        "vision 2 instances 8.933332",
+        "total 17.866664",
+    ];
+    assert_eq!(rows, want);
+    assert!(render_text(&b, false).contains("1 × A100 PCIe 40G  project vision\n"));
+    assert!(render_projects(&bill(vec![])).contains("Nothing was used in this month."));
+}
+
+#[test]
 fn a_bill_survives_json_and_bad_months_are_refused() {
     let b = bill(vec![instance(1, vec![segment(1, "2026-03-01T10:00:00Z", Some("2026-03-01T11:23:45Z"), "3.20")])]);
     let json = serde_json::to_value(&b).unwrap();
@@ -261,6 +282,7 @@ proptest! {
     #[test]
     fn the_total_is_always_the_ledgers(
         parts in proptest::collection::vec((0..40i64 * 86_400, 0..500_000i64, 0..50_000_000i64, any::<bool>()), 0..20),
+        projects in proptest::collection::vec(0..4usize, 20),
     ) {
         let start = t("2026-02-25T00:00:00Z");
         let segments: Vec<BillSegment> = parts.iter().enumerate().map(|(n, (begin, length, rate, open))| {
@@ -282,7 +304,25 @@ proptest! {
             s
         }).collect();
         let ledger = Money::sum(segments.iter().map(|s| s.posted)).unwrap();
+        // One instance for each segment, in one of three projects or in none.
+        let names = [None, Some("a"), Some("b"), Some("c")];
+        let instances = segments.iter().zip(&projects).enumerate().map(|(n, (s, project))| BillInstance {
+            project: names[*project].map(|name| name.parse().unwrap()),
+            ..instance(n as u128, vec![s.clone()])
+        });
+        let divided = bill(instances.collect());
         let b = bill(vec![instance(1, segments.clone())]);
+        prop_assert_eq!(divided.total, b.total);
+        for b in [&b, &divided] {
+            prop_assert_eq!(Money::sum(b.projects.iter().map(|p| p.total)).unwrap(), b.total);
+            let counted: i64 = b.projects.iter().map(|p| p.instances).sum();
+            prop_assert_eq!(usize::try_from(counted).unwrap(), b.groups.len());
+            let _ = render_projects(b);
+        }
+        for one in &divided.projects {
+            let of_it = divided.groups.iter().filter(|g| g.project == one.project).flat_map(|g| &g.lines);
+            prop_assert_eq!(Money::sum(of_it.map(|l| l.exact)).unwrap(), one.total);
+        }
         let lines = Money::sum(b.groups.iter().flat_map(|g| &g.lines).map(|l| l.amount)).unwrap();
         prop_assert_eq!(lines, b.lines_total);
         prop_assert_eq!(lines.plus(b.rounding).unwrap(), b.total);

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use base::{Money, Timestamp};
+use domain::project::Project;
 
 use super::{Bill, BillGroup, BillLine, Item};
 
@@ -37,9 +38,27 @@ pub fn render_text(bill: &Bill, explain: bool) -> String {
     out
 }
 
+/// What each project cost, for a terminal.
+pub fn render_projects(bill: &Bill) -> String {
+    let mut out = String::new();
+    let _ = writeln!(out, "Bill {} of {}, {}, by project", bill.month, bill.account, bill.currency);
+    if bill.projects.is_empty() {
+        out.push_str("\nNothing was used in this month.\n");
+    }
+    out.push('\n');
+    for one in &bill.projects {
+        let name = one.project.as_ref().map_or("without a project", Project::as_str);
+        let noun = if one.instances == 1 { "instance" } else { "instances" };
+        row(&mut out, &format!("{name}  {} {noun}", one.instances), one.total);
+    }
+    row(&mut out, "total", bill.total);
+    out
+}
+
 fn write_group(out: &mut String, bill: &Bill, group: &BillGroup, explain: bool) {
     let fake = if group.fake { "  [fake cards]" } else { "" };
-    let _ = writeln!(out, "\n{} ({})  {} × {}{fake}", group.name, group.instance, group.count, group.gpu);
+    let project = group.project.as_ref().map(|name| format!("  project {name}")).unwrap_or_default();
+    let _ = writeln!(out, "\n{} ({})  {} × {}{fake}{project}", group.name, group.instance, group.count, group.gpu);
     for line in &group.lines {
         write_line(out, bill, line, explain);
     }

@@ -54,7 +54,7 @@ async fn a_site_of_schema_0001_is_driven_on() {
     w.store = store::open(&url).await.unwrap();
     let mut db = w.store.read().await.unwrap();
     let account = accounts::list(&mut db).await.unwrap().remove(0);
-    let all = instances::list(&mut db, &account.id, true, None, 10).await.unwrap();
+    let all = instances::list(&mut db, &account.id, None, true, None, 10).await.unwrap();
     drop(db);
     w.account = account.id.clone();
     w.paid_in = money("1000000");

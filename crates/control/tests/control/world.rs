@@ -301,6 +301,7 @@ impl World {
             account: self.account.clone(),
             created_by: self.user.clone(),
             name: format!("job-{}", self.count),
+            project: None,
             desired: Desired::Running,
             state: State::Requested,
             state_since: now,
@@ -482,7 +483,7 @@ impl World {
     pub async fn check_at_peace(&self) {
         self.check().await;
         let mut db = self.store.read().await.unwrap();
-        let all = instances::list(&mut db, &self.account, true, None, 100_000).await.unwrap();
+        let all = instances::list(&mut db, &self.account, None, true, None, 100_000).await.unwrap();
         let live = allocations::live(&mut db).await.unwrap();
         drop(db);
         let devices: BTreeSet<_> = live.iter().map(|(device, _)| device).collect();

@@ -16,6 +16,7 @@ pub mod offers;
 pub mod oidc;
 pub mod password;
 pub mod prices;
+pub mod projects;
 pub mod quotas;
 pub mod session;
 pub mod signup;

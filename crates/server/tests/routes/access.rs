@@ -60,8 +60,9 @@ fn case(operation: &str) -> Case {
         "create_token" => Case::Member(Nothing, json!({ "name": "ci", "scopes": ["read"] })),
         "add_key" => Case::Member(Nothing, json!({ "key": "ssh-ed25519 AAAA" })),
         "accept_invitation" => Case::Member(Nothing, json!({ "secret": "inv_" })),
-        "members" | "quotas" | "remove_member" => Case::Member(Account, none),
+        "members" | "quotas" | "projects" | "project_quotas" | "remove_member" => Case::Member(Account, none),
         "set_member_role" | "invite_member" => Case::Member(Account, json!({ "role": "viewer" })),
+        "set_project_quotas" => Case::Member(Account, json!({})),
         "set_quotas" | "invite_user" | "set_audit_log_retention" => Case::Operator(json!({})),
         "set_operator_role" => Case::Operator(json!({ "operator_role": "auditor" })),
         "invitations"
@@ -103,7 +104,7 @@ fn routes(document: &Value) -> Vec<Route> {
 impl Route {
     /// A request by somebody about `reference`.
     async fn ask(&self, site: &Site, by: Option<&Person>, reference: &str) -> Answer {
-        let mut path = self.path.replace("{id}", reference).replace("{user}", "alice");
+        let mut path = self.path.replace("{id}", reference).replace("{user}", "alice").replace("{project}", "vision");
         let mut body = match &self.case {
             Case::Public => Value::Null,
             Case::Member(_, body) | Case::Operator(body) => body.clone(),

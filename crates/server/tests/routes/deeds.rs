@@ -164,6 +164,8 @@ async fn accounts(d: &mut Deeds<'_>) {
     let path = format!("/v1/invitations/{}", made["id"].as_str().unwrap());
     d.deed("revoke_invitation", "DELETE", &path, operator, Value::Null).await;
     d.deed("set_quotas", "PUT", &format!("{of}/quotas"), operator, json!({ "instances": 9 })).await;
+    let path = format!("{of}/projects/vision/quotas");
+    d.deed("set_project_quotas", "PUT", &path, alice, json!({ "instances": 9 })).await;
     d.deed("top_up", "POST", &format!("{of}/topups"), operator, json!({ "amount": "5" })).await;
 }
 
@@ -374,7 +376,7 @@ async fn every_refusal_is_written_down_once_with_its_cause(db: &Db) {
         if method == "get" || public || ELSEWHERE.contains(&name) {
             continue;
         }
-        let path = path.replace("{id}", "nothing").replace("{user}", "nothing");
+        let path = path.replace("{id}", "nothing").replace("{user}", "nothing").replace("{project}", "nothing");
         let body = operation["requestBody"].is_object().then(|| json!({ "odd": 1 }));
         let ask = |by: &Person| request(&method.to_uppercase(), &path, Some(by), body.as_ref(), &[]);
         refused(&site, name, ask(&inside), "instance").await;

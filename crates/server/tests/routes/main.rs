@@ -34,6 +34,7 @@ mod paging;
 mod passwords;
 mod prices;
 mod problems;
+mod projects;
 mod quotas;
 mod recovery;
 mod rent;

@@ -55,8 +55,8 @@ struct About {
 fn line(operation: &str, about: &About) -> Line {
     use Action::{
         AuditBooks, Backup, ChangeInstances, CheckPrices, CloseIncidents, LoadPrices, MakeAccounts, ManageMembers,
-        ManageSite, ManageUsers, ReadAuditLog, Rent, SeeInstances, SeeMembers, SeeMoney, SeeSite, SetQuotas, TopUp,
-        UseInstances,
+        ManageSite, ManageUsers, ReadAuditLog, Rent, SeeInstances, SeeMembers, SeeMoney, SeeSite, SetProjectQuotas,
+        SetQuotas, TopUp, UseInstances,
     };
     use Who::{Account, Own, Person, Public, Signed, Site};
     let none = Value::Null;
@@ -87,7 +87,8 @@ fn line(operation: &str, about: &About) -> Line {
         "stop" | "release" => (Account(ChangeInstances), about.instance.to_string(), none),
         "start" => (Account(Rent), about.instance.to_string(), json!({})),
         "stream" => (Account(UseInstances), about.instance.to_string(), none),
-        "members" | "quotas" => (Account(SeeMembers), "alpha".into(), none),
+        "members" | "quotas" | "projects" | "project_quotas" => (Account(SeeMembers), "alpha".into(), none),
+        "set_project_quotas" => (Account(SetProjectQuotas), "alpha".into(), json!({})),
         "invite_member" | "set_member_role" => (Account(ManageMembers), "alpha".into(), json!({ "role": "viewer" })),
         "remove_member" => (Account(ManageMembers), "alpha".into(), none),
         "revoke_invitation" => (Account(ManageMembers), about.invitation.to_string(), none),
@@ -182,7 +183,7 @@ fn routes(site: &Site) -> Vec<Route> {
 
 impl Route {
     fn request(&self, line: &Line, victim: &str, by: Option<&Person>) -> Request<Body> {
-        let path = self.path.replace("{id}", &line.id).replace("{user}", victim);
+        let path = self.path.replace("{id}", &line.id).replace("{user}", victim).replace("{project}", "vision");
         let path = path.replace("{secret}", "inv_x").replace("{provider}", "none") + &line.query;
         request(&self.method, &path, by, Some(&line.body).filter(|body| !body.is_null()), &[])
     }

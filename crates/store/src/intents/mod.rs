@@ -47,8 +47,16 @@ async fn hold(
 
 /// Makes sure that the account may have this too.
 async fn within_quotas(tx: &mut Tx<'_>, i: &Instance, new: bool, hold: Money, now: Timestamp) -> Outcome<()> {
-    let asked =
-        Asked { account: &i.account, instance: &i.id, new, gpu: &i.gpu, count: i.count, disk_mib: i.disk_mib, hold };
+    let asked = Asked {
+        account: &i.account,
+        project: i.project.as_ref(),
+        instance: &i.id,
+        new,
+        gpu: &i.gpu,
+        count: i.count,
+        disk_mib: i.disk_mib,
+        hold,
+    };
     quotas::check(tx, &asked, now).await
 }
 

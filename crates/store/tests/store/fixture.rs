@@ -114,6 +114,7 @@ pub fn wish(site: &Site, n: u128) -> Instance {
         account: site.account.clone(),
         created_by: site.user.clone(),
         name: format!("job-{n}"),
+        project: None,
         desired: Desired::Running,
         state: State::Requested,
         state_since: T0,

@@ -130,7 +130,7 @@ async fn the_same_key_many_times_at_once_is_one_instance(db: &Db) {
     let answers: Vec<_> = join_all(sends).await.into_iter().map(|r| r.unwrap().unwrap()).collect();
     assert_eq!(answers.iter().filter(|a| matches!(a, Rented::New)).count(), 1);
     let mut read = db.store.read().await.unwrap();
-    let only = instances::list(&mut read, &site.account, true, None, 10).await.unwrap();
+    let only = instances::list(&mut read, &site.account, None, true, None, 10).await.unwrap();
     assert_eq!(only.len(), 1);
     for answer in answers {
         if let Rented::Before(id) = answer {
@@ -208,7 +208,7 @@ async fn lists_are_newest_first_paged_and_hide_what_is_released(db: &Db) {
     let mut read = db.store.read().await.unwrap();
     let mut page = async |all, before: Option<u128>, limit| {
         let before = before.map(id);
-        let found = instances::list(&mut read, &site.account, all, before.as_ref(), limit).await.unwrap();
+        let found = instances::list(&mut read, &site.account, None, all, before.as_ref(), limit).await.unwrap();
         found.into_iter().map(|i| i.id).collect::<Vec<_>>()
     };
     assert_eq!(page(false, None, 10).await, [id(5), id(4), id(2), id(1)]);
@@ -216,7 +216,7 @@ async fn lists_are_newest_first_paged_and_hide_what_is_released(db: &Db) {
     assert_eq!(page(true, Some(4), 2).await, [id(3), id(2)]);
     assert!(page(true, Some(1), 2).await.is_empty());
     let stranger = account(5, "stranger").id;
-    assert!(instances::list(&mut read, &stranger, true, None, 10).await.unwrap().is_empty());
+    assert!(instances::list(&mut read, &stranger, None, true, None, 10).await.unwrap().is_empty());
 }
 
 async fn evidence_of_an_end_is_taken_once_and_only_for_its_run(db: &Db) {

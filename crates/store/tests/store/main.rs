@@ -17,6 +17,7 @@ mod inside;
 mod intents;
 mod ledger;
 mod people;
+mod quotas;
 mod secrets;
 mod segments;
 mod settlement;

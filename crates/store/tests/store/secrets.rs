@@ -64,7 +64,7 @@ async fn values_are_sealed_in_the_database_and_plain_for_callers(db: &Db) {
     let site = site(&store, 1, "10").await;
     let id = secret_rent(&store, &site, 1).await;
     plain(&store, &id).await;
-    let found = instances::list(&mut store.read().await.unwrap(), &site.account, false, None, 5).await.unwrap();
+    let found = instances::list(&mut store.read().await.unwrap(), &site.account, None, false, None, 5).await.unwrap();
     assert_eq!(found[0].env["TOKEN"], ENV);
     assert!(!holds(&store, ENV).await && !holds(&store, START).await);
     // Environment, start command, the token that is not handed over yet, and the known text.

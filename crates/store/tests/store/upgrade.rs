@@ -70,7 +70,7 @@ async fn lives(store: &Store, account: &AccountId, seen: &crate::fixture::Site, 
     assert_eq!(instances::get(&mut read, &id).await.unwrap().unwrap().env["A"], "b");
     assert!(accounts::get(&mut read, account).await.unwrap().is_some());
     assert!(!nodes::list(&mut read).await.unwrap().is_empty());
-    assert!(!instances::list(&mut read, account, true, None, 9).await.unwrap().is_empty());
+    assert!(!instances::list(&mut read, account, None, true, None, 9).await.unwrap().is_empty());
     postings::of_account(&mut read, account, T0, at(9)).await.unwrap();
     store::incidents::list(&mut read, 9).await.unwrap();
     segments::unsettled_on(&mut read, &seen.node).await.unwrap();

@@ -8,7 +8,7 @@ use super::Outcome;
 use crate::login_file;
 use crate::output::{Output, Table, money};
 
-/// Accounts: list, create, add money (operator); quotas
+/// Accounts: list, create, add money (operator); quotas, projects
 #[derive(Debug, Subcommand)]
 pub enum Account {
     /// List accounts
@@ -18,6 +18,7 @@ pub enum Account {
     /// Add money to an account
     Topup(Topup),
     Quota(super::quota::Quota),
+    Projects(super::quota::Projects),
 }
 
 #[derive(Debug, Args)]
@@ -49,6 +50,7 @@ impl Account {
         let client = login_file::client()?;
         match self {
             Self::Quota(quota) => return quota.run(out).await,
+            Self::Projects(projects) => return projects.run(out).await,
             Self::Ls => {
                 let accounts = client.accounts().await?;
                 out.result(&accounts, |out| words(&accounts, out));

@@ -1,7 +1,7 @@
 //! What was used and what is left.
 
 use api::bill::{AccountQuery, BillQuery};
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::Outcome;
 use crate::login_file;
@@ -16,9 +16,19 @@ pub struct Bill {
     /// Show every stretch of time with the proof for it
     #[arg(long)]
     explain: bool,
+    /// Show what each of these cost instead
+    #[arg(long, value_name = "WHAT", conflicts_with = "explain")]
+    by: Option<By>,
     /// Which account [default: your only one]
     #[arg(long, value_name = "ACCOUNT")]
     account: Option<String>,
+}
+
+/// How a month's cost is divided.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum By {
+    /// Projects, and what belongs to none
+    Project,
 }
 
 /// Show how much money an account has and how long it lasts
@@ -34,7 +44,10 @@ impl Bill {
         let query = BillQuery { account: self.account, month: self.month };
         let bill = login_file::client()?.bill(&query).await?;
         out.result(&bill, |_| {
-            let mut text = billing::bill::render_text(&bill, self.explain);
+            let mut text = match self.by {
+                Some(By::Project) => billing::bill::render_projects(&bill),
+                None => billing::bill::render_text(&bill, self.explain),
+            };
             if !text.ends_with('\n') {
                 text.push('\n');
             }

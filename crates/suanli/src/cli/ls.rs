@@ -6,6 +6,7 @@ use api::Page;
 use api::instance::{InstanceQuery, InstanceView};
 use clap::Args;
 use domain::instance::State;
+use domain::project::Project;
 
 use super::Outcome;
 use super::show::{currency_of, gpu_words};
@@ -21,12 +22,20 @@ pub struct Ls {
     /// Only those of this account
     #[arg(long, value_name = "ACCOUNT")]
     account: Option<String>,
+    /// Only what is a part of this project
+    #[arg(long, value_name = "PROJECT")]
+    project: Option<String>,
 }
 
 impl Ls {
     pub async fn run(self, out: &Output) -> Outcome {
         let client = login_file::client()?;
-        let query = InstanceQuery { account: self.account, all: self.all.then_some(true), ..InstanceQuery::default() };
+        let query = InstanceQuery {
+            account: self.account,
+            project: self.project,
+            all: self.all.then_some(true),
+            ..InstanceQuery::default()
+        };
         let items = client.all_instances(&query).await?;
         if out.json {
             json(&Page { items, next_cursor: None });
@@ -47,11 +56,15 @@ fn words<'a>(items: &'a [InstanceView], currency: impl Fn(&'a InstanceView) -> &
     if items.is_empty() {
         return "no instances; `suanli offers` shows what can be rented, `suanli ls --all` released ones too\n".into();
     }
-    let mut table =
-        Table::new(&["ID", "NAME", "STATE", "GPU", ">PRICE AN HOUR", ">COST SO FAR", "IN THIS STATE SINCE"]);
+    let projects = items.iter().any(|view| view.project.is_some());
+    let mut columns = vec!["ID", "NAME", "STATE", "GPU", ">PRICE AN HOUR", ">COST SO FAR", "IN THIS STATE SINCE"];
+    if projects {
+        columns.insert(2, "PROJECT");
+    }
+    let mut table = Table::new(&columns);
     for view in items {
         let rate = base::Money::from_micros(view.rate.micros_per_hour());
-        table.row(vec![
+        let mut row = vec![
             view.id.as_str().into(),
             view.name.as_str().into(),
             state_cell(view.state),
@@ -59,7 +72,11 @@ fn words<'a>(items: &'a [InstanceView], currency: impl Fn(&'a InstanceView) -> &
             money(rate, currency(view)).into(),
             money(view.cost_so_far, currency(view)).into(),
             out.zone.show(view.state_since).into(),
-        ]);
+        ];
+        if projects {
+            row.insert(2, view.project.as_ref().map_or("", Project::as_str).into());
+        }
+        table.row(row);
     }
     table.render(out.paint)
 }

@@ -1,22 +1,27 @@
-//! Quotas of an account.
+//! Quotas of an account and its projects.
 
-use api::quota::{Amounts, Quotas, SetQuotas};
+use api::quota::{Amounts, ProjectView, Quotas, SetQuotas};
 use base::{Cause, Error, Money, Result};
 use clap::Args;
+use domain::project::Project;
 
 use super::rent::assignment;
 use super::{Outcome, whose};
 use crate::login_file;
 use crate::output::{Output, Table};
 
-/// Show what an account may have at most, or change it (operator)
+/// Show what an account or a project may have at most, or change it
 ///
 /// Without further options it only shows. A quota that is not named stays; `none` is
-/// no limit. What runs goes on: only the next rent or start is refused.
+/// no limit. What runs goes on: only the next rent or start is refused. Those of an
+/// account are changed by operators, those of a project by its owners and admins too.
 #[derive(Debug, Args)]
 pub struct Quota {
     /// Id or name of the account [default: your only one]
     account: Option<String>,
+    /// Of this project alone
+    #[arg(long, value_name = "PROJECT")]
+    project: Option<String>,
     /// Cards of all models together
     #[arg(long, value_name = "N|none", allow_negative_numbers = true)]
     cards: Option<String>,
@@ -38,7 +43,12 @@ impl Quota {
     pub async fn run(self, out: &Output) -> Outcome {
         let client = login_file::client()?;
         let account = whose::account(&client, self.account.clone()).await?;
-        let mut quotas = client.quotas(&account).await?;
+        // An address cannot have every text as a part, so it is looked at here already.
+        let project: Option<Project> = self.project.as_deref().map(str::parse).transpose()?;
+        let mut quotas = match &project {
+            None => client.quotas(&account).await?,
+            Some(project) => client.project_quotas(&account, project.as_str()).await?,
+        };
         if self.changes() {
             let gpus = if self.gpu.is_empty() { Vec::new() } else { client.gpus().await? };
             let slug = |name: &str| {
@@ -46,7 +56,10 @@ impl Quota {
                 gpus.iter().find(|m| same(&m.slug) || same(&m.name)).map_or_else(|| name.to_owned(), |m| m.slug.clone())
             };
             let wanted = self.merged(quotas.quotas, slug)?;
-            quotas = client.set_quotas(&account, &wanted).await?;
+            quotas = match &project {
+                None => client.set_quotas(&account, &wanted).await?,
+                Some(project) => client.set_project_quotas(&account, project.as_str(), &wanted).await?,
+            };
         }
         out.result(&quotas, |out| words(&quotas, out));
         Ok(0)
@@ -93,6 +106,46 @@ fn number(text: &str) -> Result<Option<i64>> {
     })
 }
 
+/// List the projects of an account: what each has now, and may have at most
+#[derive(Debug, Args)]
+pub struct Projects {
+    /// Id or name of the account [default: your only one]
+    account: Option<String>,
+}
+
+impl Projects {
+    pub async fn run(self, out: &Output) -> Outcome {
+        let client = login_file::client()?;
+        let account = whose::account(&client, self.account).await?;
+        let projects = client.projects(&account).await?;
+        out.result(&projects, |out| table(&projects.items, out));
+        Ok(0)
+    }
+}
+
+fn table(projects: &[ProjectView], out: &Output) -> String {
+    if projects.is_empty() {
+        return "no projects; `suanli rent --project NAME` begins one\n".into();
+    }
+    let mut table = Table::new(&["PROJECT", ">CARDS", ">INSTANCES", ">STORAGE, GIB", ">MONEY TODAY"]);
+    for one in projects {
+        let (used, most) = (&one.used, &one.quotas);
+        let count = |used: Option<i64>, most: Option<i64>| {
+            let most = most.map(|most| format!(" of {most}")).unwrap_or_default();
+            format!("{}{most}", used.unwrap_or_default())
+        };
+        let most_money = most.spend_per_day.map(|most| format!(" of {most}")).unwrap_or_default();
+        table.row(vec![
+            one.project.as_str().into(),
+            count(used.cards_total, most.cards_total).into(),
+            count(used.instances, most.instances).into(),
+            count(used.storage_gib, most.storage_gib).into(),
+            format!("{}{most_money}", used.spend_per_day.unwrap_or_default()).into(),
+        ]);
+    }
+    table.render(out.paint)
+}
+
 fn words(q: &Quotas, out: &Output) -> String {
     let mut table = Table::new(&["QUOTA", ">USED", ">AT MOST"]);
     let mut row = |name: String, used: Option<String>, most: Option<String>| {
@@ -131,6 +184,7 @@ mod tests {
         };
         let asked = Quota {
             account: None,
+            project: None,
             cards: Some("none".into()),
             gpu: vec![("A".into(), "none".into()), ("b".into(), "7".into())],
             instances: None,

@@ -56,6 +56,9 @@ pub struct Wish {
     /// A name of your own for it
     #[arg(long)]
     name: Option<String>,
+    /// What it is a part of, for quotas and the bill
+    #[arg(long, value_name = "PROJECT")]
+    project: Option<String>,
     /// Account that pays [default: your only one]
     #[arg(long, value_name = "ACCOUNT")]
     account: Option<String>,
@@ -73,6 +76,7 @@ impl Wish {
             memory_gib: self.memory,
             disk_gib: self.disk,
             name: self.name.clone(),
+            project: self.project.clone(),
             account: self.account.clone(),
             env: self.env.iter().cloned().collect::<BTreeMap<_, _>>(),
             on_start: self.on_start.clone(),

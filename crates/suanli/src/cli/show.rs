@@ -49,6 +49,9 @@ fn words(view: &InstanceView, currency: &str, out: &Output) -> String {
     facts.fact("name", Cell::styled(view.name.as_str(), Style::Bold));
     facts.fact("id", view.id.as_str());
     facts.fact("slug", view.slug.as_str());
+    if let Some(project) = &view.project {
+        facts.fact("project", project.as_str());
+    }
     facts.fact("state", state_cell(view.state));
     facts.fact("since", out.zone.show(view.state_since));
     if view.desired.as_str() != view.state.as_str() {

@@ -5,6 +5,7 @@ use api::event::EventView;
 use api::instance::{DeviceUsage, DeviceView, InstanceView, Reason, UsageView, Why};
 use api::offer::{Offer, Offers, QuoteView};
 use api::operator::{AuditReport, IncidentView, Incidents, NodeDevice, NodeView, Nodes};
+use api::quota::{Amounts, ProjectView, Projects, Quotas};
 use api::session::{Membership, UserView, WhoAmI};
 use base::{
     AccountId, Cause, EventId, IncidentId, InstanceId, Money, NodeId, PostingId, Rate, SegmentId, Slug, Timestamp,
@@ -63,6 +64,7 @@ pub fn instance(state: State, reason: Option<Reason>) -> InstanceView {
         id: instance_id(),
         slug: Slug::new(12_345),
         name: "训练 box".into(),
+        project: None,
         account: account_id(),
         state,
         desired: Desired::Running,
@@ -198,6 +200,7 @@ pub fn bill() -> Bill {
         instances: vec![BillInstance {
             id: instance_id(),
             name: "训练 box".into(),
+            project: None,
             gpu: "RTX 4090 24G".into(),
             count: 2,
             plan: billing::Plan::OnDemand,
@@ -364,5 +367,36 @@ pub fn settings() -> api::site::SettingsView {
             server: Some("smtps://gpu@mail.example".into()),
             from: Some("gpu@site.example".into()),
         },
+    }
+}
+
+pub fn quotas() -> Quotas {
+    Quotas {
+        quotas: Amounts { cards_total: Some(2), spend_per_day: Some(money("50")), ..Amounts::default() },
+        used: Amounts {
+            cards: [("rtx-4090-24g".to_owned(), 2)].into(),
+            cards_total: Some(2),
+            instances: Some(1),
+            storage_gib: Some(200),
+            spend_per_day: Some(money("7.20")),
+        },
+    }
+}
+
+pub fn projects() -> Projects {
+    let Quotas { quotas, used } = quotas();
+    let nothing = Amounts {
+        cards_total: Some(0),
+        instances: Some(0),
+        storage_gib: Some(0),
+        spend_per_day: Some(Money::ZERO),
+        ..Amounts::default()
+    };
+    let limited = Amounts { instances: Some(3), ..Amounts::default() };
+    Projects {
+        items: vec![
+            ProjectView { project: "audio".parse().unwrap(), quotas: limited, used: nothing },
+            ProjectView { project: "视觉".parse().unwrap(), quotas, used },
+        ],
     }
 }

@@ -165,3 +165,39 @@ fn every_flag_of_the_contract_arrives_as_it_was_meant() {
     let offers = &server.asked("GET", "/v1/offers")[0].path;
     assert_eq!(offers, "/v1/offers?count=2&gpu=x&max_price=9.5&min_vram=40&plan=spot");
 }
+
+#[test]
+fn a_project_is_asked_for_and_its_quota_refuses_with_3() {
+    let server = Server::start();
+    let words = "the quota of the project `vision` is 1 cards: 1 used, 1 more asked for";
+    let refusal = Error::new(Cause::QuotaExceeded, words).hint("ask an owner or admin of this account");
+    server.plan().refuse = Some(("/v1/instances", refusal));
+    let ran = server.run(&[RENT, &["--project", "vision"]].concat());
+    assert_eq!((ran.code, ran.out.as_str()), (3, ""));
+    assert_eq!(ran.err, format!("refused (quota-exceeded): {words}\nhint: ask an owner or admin of this account\n"));
+    assert_eq!(server.asked("POST", "/v1/instances")[0].body["project"], "vision");
+    let ran = server.run(&["run", "--gpu", "RTX 4090", "--project", "speech", "--json", "--", "true"]);
+    assert_eq!(ran.code, 3);
+    assert_eq!(server.asked("POST", "/v1/instances")[1].body["project"], "speech");
+    server.plan().refuse = None;
+    assert!(server.run(RENT).code == 0 && server.asked("POST", "/v1/instances")[2].body.get("project").is_none());
+    server.run(&["ls", "--project", "a b"]);
+    assert_eq!(server.asked("GET", "/v1/instances")[0].path.split_once('?').unwrap().1, "limit=200&project=a+b");
+}
+
+#[test]
+fn quotas_of_a_project_are_set_where_they_belong() {
+    let server = Server::start();
+    let ran = server.run(&["account", "quota", "lab", "--project", "a/b ?", "--cards", "2", "--instances", "none"]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
+    assert!(ran.out.contains("cards of rtx-4090-24g"), "{ran:?}");
+    let put = &server.asked("PUT", "/v1/accounts")[0];
+    assert_eq!(put.path, "/v1/accounts/lab/projects/a%2Fb%20%3F/quotas");
+    // What is not named stays.
+    assert_eq!((&put.body["cards_total"], &put.body["spend_per_day"]["amount"]), (&2.into(), &"50.00".into()));
+    // A text that is no part of an address is refused before anything is asked.
+    let before = server.plan().asked.len();
+    let ran = server.run(&["account", "quota", "lab", "--project", "..", "--cards", "2"]);
+    assert_eq!((ran.code, server.plan().asked.len()), (3, before));
+    assert!(ran.err.starts_with("refused (invalid-name)"), "{ran:?}");
+}

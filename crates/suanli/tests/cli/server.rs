@@ -193,6 +193,11 @@ fn router(plan: Arc<Mutex<Plan>>) -> Router {
             get(|| async { Json(vec![data::account()]) })
                 .post(|| async { (StatusCode::CREATED, Json(data::created())) }),
         )
+        .route("/v1/accounts/{id}/projects", get(|| async { Json(data::projects()) }))
+        .route(
+            "/v1/accounts/{id}/projects/{project}/quotas",
+            get(|| async { Json(data::quotas()) }).put(|| async { Json(data::quotas()) }),
+        )
         .route("/v1/accounts/{id}/topups", post(|| async { (StatusCode::CREATED, Json(data::topped_up())) }))
         .route("/v1/nodes", get(|| async { Json(data::nodes()) }))
         .route("/v1/incidents", get(|| async { Json(data::incidents()) }))

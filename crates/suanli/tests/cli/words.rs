@@ -139,3 +139,13 @@ fn top_tells_one_object_a_refresh() {
     }
     assert_eq!(child.wait().unwrap().code(), Some(141));
 }
+
+#[test]
+fn account_projects() {
+    insta::assert_snapshot!(shown(&["account", "projects", "lab"]));
+}
+
+#[test]
+fn bill_by_project() {
+    insta::assert_snapshot!(shown(&["bill", "--by", "project"]));
+}

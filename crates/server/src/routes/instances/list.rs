@@ -5,6 +5,7 @@ use api::instance::{InstanceQuery, InstanceView};
 use axum::Json;
 use axum::extract::State;
 use base::{Cause, Error, InstanceId};
+use domain::project::Project;
 use domain::rights::Action;
 use store::instances;
 
@@ -27,6 +28,7 @@ pub async fn instances(
         return Err(Error::new(Cause::InvalidRequest, "a page has 1 to 200 entries").into());
     }
     let before: Option<InstanceId> = query.cursor.as_deref().map(str::parse).transpose()?;
+    let project: Option<Project> = query.project.as_deref().map(str::parse).transpose()?;
     let mut db = app.store.read().await?;
     let accounts = match &query.account {
         Some(named) => vec![resolve::account(&mut db, &caller, Some(named), Action::SeeInstances).await?.id],
@@ -37,7 +39,8 @@ pub async fn instances(
     };
     let mut found = Vec::new();
     for account in &accounts {
-        found.extend(instances::list(&mut db, account, query.all.unwrap_or(false), before.as_ref(), limit + 1).await?);
+        let all = query.all.unwrap_or(false);
+        found.extend(instances::list(&mut db, account, project.as_ref(), all, before.as_ref(), limit + 1).await?);
     }
     found.sort_by(|a, b| b.id.cmp(&a.id));
     let most = usize::try_from(limit).unwrap_or(0);

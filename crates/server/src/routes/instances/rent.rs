@@ -73,7 +73,8 @@ async fn new(
                 let new = instance(id, Slug::new(tx.random()), account, caller, request, wish, now);
                 match intents::rent(tx, &new, hold, key.as_ref(), now).await? {
                     Rented::New => {
-                        let what = json!({ "gpu": new.gpu, "count": new.count, "rate": new.rate, "name": new.name });
+                        let what = json!({ "gpu": new.gpu, "count": new.count, "rate": new.rate, "name": new.name,
+                            "project": new.project });
                         note.to(&new.id).became(what).write(tx, now).await?;
                         Ok(new.id)
                     }
@@ -113,6 +114,7 @@ fn instance(
         slug,
         account,
         created_by,
+        project: wish.project,
         desired: Desired::Running,
         state: Life::Requested,
         state_since: now,

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use api::quota::{Quotas, SetQuotas};
 use axum::Json;
 use axum::extract::State;
-use base::{Cause, Error, Money, Result};
+use base::{AccountId, Cause, Error, Money, Result};
+use domain::project::Project;
 use futures_util::FutureExt;
 use serde_json::{Value, json};
 use store::quotas::{self, Amounts};
@@ -15,6 +16,7 @@ use crate::auth::{Operator, does};
 use crate::error::ApiResult;
 use crate::extract::{Body, Reference};
 use crate::state::App;
+use crate::trail::Note;
 use crate::{rent, resolve};
 
 /// Most models that have a quota of their own.
@@ -35,23 +37,34 @@ pub async fn set_quotas(
         let mut db = app.store.read().await?;
         resolve::known_account(&mut db, &caller, Some(&id)).await?.id
     };
-    let wanted = wanted(&app, request).await?;
-    let (now, note) = (app.now(), caller.note("set_quotas").to(&account).of(&account));
+    let note = caller.note("set_quotas").to(&account).of(&account);
+    replace(&app, account, None, request, note).await
+}
+
+/// Replaces every quota of an account or of one of its projects.
+pub(in crate::routes) async fn replace(
+    app: &App,
+    account: AccountId,
+    project: Option<Project>,
+    request: SetQuotas,
+    note: Note,
+) -> ApiResult<Json<Quotas>> {
+    let (wanted, now) = (wanted(app, request).await?, app.now());
     app.store
         .write({
-            let account = account.clone();
+            let (account, project) = (account.clone(), project.clone());
             move |tx| {
-                let (account, wanted, note) = (account.clone(), wanted.clone(), note.clone());
+                let (account, project, wanted, note) = (account.clone(), project.clone(), wanted.clone(), note.clone());
                 async move {
-                    let was = told(&quotas::of(tx, &account).await?);
-                    quotas::set(tx, &account, &wanted).await?;
+                    let was = told(&quotas::of(tx, &account, project.as_ref()).await?);
+                    quotas::set(tx, &account, project.as_ref(), &wanted).await?;
                     note.was(was).became(told(&wanted)).write(tx, now).await
                 }
                 .boxed()
             }
         })
         .await?;
-    Ok(Json(both(&mut *app.store.read().await?, &account, now).await?))
+    Ok(Json(both(&mut *app.store.read().await?, &account, project.as_ref(), now).await?))
 }
 
 async fn wanted(app: &App, request: SetQuotas) -> Result<Amounts> {

@@ -4,6 +4,7 @@ use api::quota::{Amounts, Quotas};
 use axum::Json;
 use axum::extract::State;
 use base::{AccountId, Result, Timestamp};
+use domain::project::Project;
 use domain::rights::Action;
 use sqlx::AnyConnection;
 use store::quotas;
@@ -21,17 +22,23 @@ use crate::state::App;
 pub async fn quotas(State(app): State<App>, caller: Caller, Reference(id): Reference) -> ApiResult<Json<Quotas>> {
     let mut db = app.store.read().await?;
     let account = resolve::account(&mut db, &caller, Some(&id), Action::SeeMembers).await?;
-    Ok(Json(both(&mut db, &account.id, app.now()).await?))
+    Ok(Json(both(&mut db, &account.id, None, app.now()).await?))
 }
 
-/// Quotas of an account and what is used.
-pub(super) async fn both(db: &mut AnyConnection, account: &AccountId, now: Timestamp) -> Result<Quotas> {
-    let quotas = quotas::of(db, account).await?;
-    let used = quotas::used(db, account, None, now).await?;
+/// Quotas of an account, or of one of its projects, and what is used.
+pub(in crate::routes) async fn both(
+    db: &mut AnyConnection,
+    account: &AccountId,
+    project: Option<&Project>,
+    now: Timestamp,
+) -> Result<Quotas> {
+    let quotas = quotas::of(db, account, project).await?;
+    let used = quotas::used(db, account, project, None, now).await?;
     Ok(Quotas { quotas: view(quotas), used: view(used) })
 }
 
-fn view(a: quotas::Amounts) -> Amounts {
+/// Amounts as the API shows them.
+pub(in crate::routes) fn view(a: quotas::Amounts) -> Amounts {
     Amounts {
         cards: a.cards,
         cards_total: a.cards_total,
