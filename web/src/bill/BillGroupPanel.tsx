@@ -25,6 +25,7 @@ export function BillGroupPanel({ group, currency, zone }: Props) {
             {group.count} × {group.gpu}
           </span>
           {group.fake && <FakeTag />}
+          {group.project && <span className="muted small">{group.project}</span>}
         </span>
       }
       extra={

@@ -8,6 +8,7 @@ import { Time } from "../parts/Time";
 /** The sum of the month, rounding shown. */
 export function BillTotals({ bill }: { bill: Bill }) {
   const { t } = useText();
+  const divided = bill.projects.some((p) => p.project);
   const money = (of: Bill["total"]) => <Amount of={of} currency={bill.currency} />;
   return (
     <Panel title={t("bill.total")} testid="bill-total">
@@ -22,6 +23,12 @@ export function BillTotals({ bill }: { bill: Bill }) {
           [t("bill.as-of"), <Time key="t" at={bill.as_of} zone={bill.zone} />],
         ]}
       />
+      {divided && (
+        <>
+          <h3>{t("bill.by-project")}</h3>
+          <Facts of={bill.projects.map((p) => [p.project ?? t("bill.no-project"), money(p.total)])} />
+        </>
+      )}
     </Panel>
   );
 }

@@ -48,6 +48,7 @@ export function Summary({ instance: i }: { instance: Instance }) {
       <Panel title={t("instance.machine")}>
         <Facts
           of={[
+            ...(i.project ? ([[t("instances.project"), i.project]] as [string, ReactNode][]) : []),
             [t("instance.gpu"), `${i.count} × ${i.gpu_name}`],
             [
               t("instance.resources"),

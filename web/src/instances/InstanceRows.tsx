@@ -39,6 +39,9 @@ export function InstanceRows({ instances }: { instances: Instance[] }) {
             </>
           ),
         },
+        ...(instances.some((i) => i.project)
+          ? [{ id: "project", title: t("instances.project"), cell: (i: Instance) => i.project ?? "–" }]
+          : []),
         {
           id: "state",
           title: t("instances.state"),

@@ -10,7 +10,17 @@ export function touched(data: string): string[] {
   const kind = subject.split("-", 1)[0];
   switch (kind) {
     case "ins":
-      return ["instances", "instance", "why", "instance-events", "balance", "offers", "bill", "nodes"];
+      return [
+        "instances",
+        "projects",
+        "instance",
+        "why",
+        "instance-events",
+        "balance",
+        "offers",
+        "bill",
+        "nodes",
+      ];
     case "acc":
       return ["balance", "bill", "accounts", "members", "whoami"];
     case "nod":

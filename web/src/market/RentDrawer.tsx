@@ -5,6 +5,7 @@ import { useNavigate } from "react-router";
 import { api, ask, idempotencyKey } from "../api/client";
 import type { Offer } from "../api/types";
 import { useText } from "../i18n/useText";
+import { useProjects } from "../instances/useProjects";
 import { Amount } from "../parts/Amount";
 import { FakeTag } from "../parts/FakeTag";
 import { Refusal } from "../parts/Refusal";
@@ -22,6 +23,7 @@ type Props = { offer: Offer; cards: number; onClose: () => void };
 export default function RentDrawer({ offer, cards, onClose }: Props) {
   const { t } = useText();
   const { account } = useAccount();
+  const projects = useProjects(account?.id);
   const client = useQueryClient();
   const navigate = useNavigate();
   const [form, setForm] = useState({ ...FRESH, count: cards });
@@ -102,6 +104,20 @@ export default function RentDrawer({ offer, cards, onClose }: Props) {
               maxLength={64}
               onChange={(e) => set({ name: e.target.value })}
             />
+          </Form.Item>
+          <Form.Item label={t("market.project")} htmlFor="rent-project" extra={t("market.project.more")}>
+            <Input
+              id="rent-project"
+              list="rent-projects"
+              value={form.project}
+              maxLength={64}
+              onChange={(e) => set({ project: e.target.value })}
+            />
+            <datalist id="rent-projects">
+              {projects.map((project) => (
+                <option key={project} value={project} />
+              ))}
+            </datalist>
           </Form.Item>
           <Form.Item label={t("market.on-start")} htmlFor="rent-on-start" extra={t("market.on-start.more")}>
             <Input.TextArea

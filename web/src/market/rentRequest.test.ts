@@ -10,12 +10,14 @@ it("leaves empty fields to the server", () => {
   const request = rentRequest("t4", undefined, {
     ...FRESH,
     name: "  ",
+    project: " vision ",
     budget: " 5 ",
     onStart: "python3 a.py",
   });
   expect(JSON.parse(JSON.stringify(request))).toEqual({
     gpu: "t4",
     count: 1,
+    project: "vision",
     on_start: "python3 a.py",
     env: {},
     rules: { idle: "2h", budget: "5" },

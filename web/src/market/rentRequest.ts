@@ -4,6 +4,8 @@ import type { RentRequest } from "../api/types";
 export type RentFields = {
   count: number;
   name: string;
+  /** What it is a part of. */
+  project: string;
   /** Length of the idle rule, such as `2h`; ignored while `idleOn` is off. */
   idle: string;
   idleOn: boolean;
@@ -17,6 +19,7 @@ export type RentFields = {
 export const FRESH: RentFields = {
   count: 1,
   name: "",
+  project: "",
   idle: "2h",
   idleOn: true,
   after: "",
@@ -33,6 +36,7 @@ export function rentRequest(gpu: string, account: string | undefined, form: Rent
     count: form.count,
     account,
     name: filled(form.name),
+    project: filled(form.project),
     on_start: filled(form.onStart),
     env: {},
     rules: {
