@@ -154,12 +154,18 @@ pub fn invitation(i: store::invitations::Invitation) -> api::member::InvitationV
     }
 }
 
-/// Places in accounts.
-pub fn memberships(members: &[store::users::Member]) -> Vec<api::session::Membership> {
-    let view = |m: &store::users::Member| api::session::Membership {
+/// A place in an account.
+pub fn membership(m: &store::users::Member) -> api::session::Membership {
+    api::session::Membership {
         id: m.account.clone(),
         name: m.account_name.clone(),
         role: m.role.to_string(),
-    };
-    members.iter().map(view).collect()
+        currency: m.currency.clone(),
+        time_zone: m.time_zone.clone(),
+    }
+}
+
+/// Places in accounts.
+pub fn memberships(members: &[store::users::Member]) -> Vec<api::session::Membership> {
+    members.iter().map(membership).collect()
 }

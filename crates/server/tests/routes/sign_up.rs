@@ -86,7 +86,10 @@ async fn an_invitation_leads_into_its_account_once(db: &Db) {
     let whoami = request("GET", "/v1/whoami", None, None, &[("cookie", &cookie)]);
     let whoami = site.send(whoami).await.ok(200);
     assert_eq!(whoami["csrf"], csrf.as_str());
-    assert_eq!(whoami["accounts"], json!([{ "id": site.alpha, "name": "alpha", "role": "member" }]));
+    assert_eq!(
+        whoami["accounts"],
+        json!([{ "id": site.alpha, "name": "alpha", "role": "member", "currency": "CNY", "time_zone": "Asia/Shanghai" }])
+    );
     let out = request("POST", "/v1/logout", None, None, &[("cookie", &cookie), ("x-csrf-token", &csrf)]);
     assert_eq!(site.send(out).await.status, 204);
     // Used up: nobody sees what it was for.

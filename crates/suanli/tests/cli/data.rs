@@ -258,7 +258,13 @@ pub fn user() -> UserView {
 pub fn me() -> WhoAmI {
     WhoAmI {
         user: user(),
-        accounts: vec![Membership { id: account_id(), name: "lab".into(), role: "owner".into() }],
+        accounts: vec![Membership {
+            id: account_id(),
+            name: "lab".into(),
+            role: "owner".into(),
+            currency: "CNY".into(),
+            time_zone: "Asia/Shanghai".into(),
+        }],
         providers: vec![],
         csrf: None,
         token: None,
