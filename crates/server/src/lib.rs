@@ -34,6 +34,7 @@ pub mod serve;
 pub mod sessions;
 pub mod settings;
 pub mod site_url;
+pub mod standing;
 pub mod state;
 pub mod stock;
 pub mod trail;

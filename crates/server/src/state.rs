@@ -16,6 +16,7 @@ use crate::limits::{Guard, Limits};
 use crate::observed::Observed;
 use crate::reach::Reach;
 use crate::sessions::Sessions;
+use crate::standing::Present;
 use crate::stock::StockCache;
 
 /// The server's state, shared by cloning.
@@ -44,6 +45,8 @@ pub struct App {
     http: Arc<std::sync::OnceLock<deliver::http::Http>>,
     /// When tokens were noted as used.
     pub(crate) sessions: Arc<Sessions>,
+    /// Who has a stream open.
+    pub(crate) present: Arc<Present>,
     /// Names of operations by method and path, for the audit log.
     pub(crate) actions: Arc<BTreeMap<(String, String), String>>,
     /// Passwords that may be hashed at the same time: hashing is slow by design.
@@ -73,6 +76,7 @@ impl App {
             identity_command: None,
             http: Arc::default(),
             sessions: Arc::default(),
+            present: Arc::default(),
             actions: Arc::default(),
             hashing: Arc::new(tokio::sync::Semaphore::new(2)),
             book: Arc::new(RwLock::new(Arc::new(book))),
