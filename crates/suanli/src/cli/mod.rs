@@ -28,6 +28,7 @@ mod restore;
 mod run;
 #[cfg(feature = "server")]
 mod secret;
+mod session;
 mod show;
 mod site;
 mod ssh;
@@ -99,6 +100,8 @@ enum Verb {
     Whoami(login::WhoAmI),
     Password(password::Password),
     #[command(subcommand)]
+    Session(session::Session),
+    #[command(subcommand)]
     Totp(totp::Totp),
     Offers(offers::Offers),
     Quote(quote::Quote),
@@ -161,6 +164,7 @@ impl Cli {
             Verb::Logout(verb) => verb.run(&out).await,
             Verb::Whoami(verb) => verb.run(&out).await,
             Verb::Password(verb) => verb.run(&out).await,
+            Verb::Session(verb) => verb.run(&out).await,
             Verb::Totp(verb) => verb.run(&out).await,
             Verb::Site(verb) => verb.run(&out).await,
             Verb::Offers(verb) => verb.run(&out).await,
