@@ -318,6 +318,7 @@ fn instance(tx: &Tx<'_>, owner: &Owner, gpu: &str, state: State, now: Timestamp)
         on_start: None,
         on_start_exit: None,
         rules: Rules::OFF,
+        snoozed_until: None,
         reason: None,
         notices: vec![],
         ready_at: None,

@@ -29,6 +29,7 @@ pub mod request_id;
 pub mod resolve;
 pub mod router;
 pub mod routes;
+pub mod rules;
 pub mod secrets;
 pub mod serve;
 pub mod sessions;

@@ -15,7 +15,7 @@ use store::instances::Instance;
 use store::profiles::Profile;
 use store::{accounts, allocations, nodes, segments};
 
-use crate::rent::sentences;
+use crate::rules;
 use crate::state::App;
 
 /// A user as he sees himself; `pending` is an address that he has not proven yet.
@@ -96,7 +96,8 @@ pub async fn instance(app: &App, db: &mut AnyConnection, i: Instance) -> Result<
     Ok(InstanceView {
         gpu_name,
         cost_so_far,
-        rules: sentences(&i.rules, &zone, &currency),
+        rules: rules::sentences(&i.rules, i.snoozed_until, &zone, &currency),
+        stop_rules: rules::view(&i.rules, i.snoozed_until),
         devices: devices.into_iter().map(device).collect(),
         node: node.as_ref().map(|n| n.name.clone()),
         isolation: node.map(|n| n.isolation),

@@ -25,6 +25,7 @@ mod recovery;
 mod rent;
 #[cfg(feature = "server")]
 mod restore;
+mod rule;
 mod run;
 #[cfg(feature = "server")]
 mod secret;
@@ -117,6 +118,8 @@ enum Verb {
     Stop(life::Stop),
     Start(life::Start),
     Release(life::Release),
+    #[command(subcommand)]
+    Rule(rule::Rule),
     Why(why::Why),
     Bill(bill::Bill),
     Balance(bill::Balance),
@@ -181,6 +184,7 @@ impl Cli {
             Verb::Stop(verb) => verb.run(&out).await,
             Verb::Start(verb) => verb.run(&out).await,
             Verb::Release(verb) => verb.run(&out).await,
+            Verb::Rule(verb) => verb.run(&out).await,
             Verb::Why(verb) => verb.run(&out).await,
             Verb::Bill(verb) => verb.run(&out).await,
             Verb::Balance(verb) => verb.run(&out).await,
