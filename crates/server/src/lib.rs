@@ -14,6 +14,7 @@ pub mod first_run;
 pub mod headers;
 pub mod identity;
 pub mod joining;
+pub mod known;
 pub mod letters;
 pub mod limits;
 pub mod listen;

@@ -9,9 +9,11 @@ use control::metrics::Metrics;
 use control::{Clock, SystemClock};
 use deliver::Way;
 use domain::catalogue::Catalogue;
+use openidconnect::core::CoreProviderMetadata;
 use store::Store;
 use store::settings::Settings;
 
+use crate::known::Known;
 use crate::limits::{Guard, Limits};
 use crate::observed::Observed;
 use crate::reach::Reach;
@@ -45,6 +47,8 @@ pub struct App {
     http: Arc<std::sync::OnceLock<deliver::http::Http>>,
     /// When tokens were noted as used.
     pub(crate) sessions: Arc<Sessions>,
+    /// What sign-in providers have said of themselves.
+    pub(crate) providers: Arc<Known<CoreProviderMetadata>>,
     /// Who has a stream open.
     pub(crate) present: Arc<Present>,
     /// Names of operations by method and path, for the audit log.
@@ -76,6 +80,7 @@ impl App {
             identity_command: None,
             http: Arc::default(),
             sessions: Arc::default(),
+            providers: Arc::new(Known::for_span(crate::oidc::KNOWN_FOR)),
             present: Arc::default(),
             actions: Arc::default(),
             hashing: Arc::new(tokio::sync::Semaphore::new(2)),
