@@ -95,8 +95,7 @@ impl Node {
         files::remove_folder(&folders.run())?;
         files::folder(&folders.run(), 0o700, user.map(|u| (u, u)))?;
         if let Some(token) = &meta.spec.token {
-            let own =
-                |path: &std::path::Path, text: &str| files::private(path, text.as_bytes(), user.map(|u| (u, u)));
+            let own = |path: &std::path::Path, text: &str| files::private(path, text.as_bytes(), user.map(|u| (u, u)));
             own(&folders.token(), token)?;
             // With these two the command line inside knows where the token is good, and for what.
             own(&folders.run().join("instance"), meta.spec.instance.id.as_str())?;
