@@ -1,10 +1,11 @@
 //! What a program inside an instance finds there: the token of the instance, and
 //! the server that it is good for.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// Where the agent puts it; where instances are not isolated, `SUANLI_RUN` says it.
-const FOLDER: &str = "/run/suanli";
+/// Where the agent puts it: in a sandbox, and in a system container, which makes its
+/// own /run. Where instances are not isolated, `SUANLI_RUN` says it.
+const FOLDERS: [&str; 2] = ["/run/suanli", "/opt/suanli/run"];
 
 /// The instance that this program runs in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +21,11 @@ pub struct Inside {
 /// What is there; `None` outside of instances.
 pub fn find() -> Option<Inside> {
     let set = std::env::var_os("SUANLI_RUN").filter(|folder| !folder.is_empty());
-    let folder = set.map_or_else(|| PathBuf::from(FOLDER), PathBuf::from);
+    let folders = set.map_or_else(|| FOLDERS.map(PathBuf::from).to_vec(), |folder| vec![folder.into()]);
+    folders.iter().find_map(|folder| find_in(folder))
+}
+
+fn find_in(folder: &Path) -> Option<Inside> {
     let read = |name: &str| {
         let text = std::fs::read_to_string(folder.join(name)).ok()?;
         Some(text.trim().to_owned()).filter(|text| !text.is_empty())
