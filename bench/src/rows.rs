@@ -318,6 +318,8 @@ fn instance(tx: &Tx<'_>, owner: &Owner, gpu: &str, state: State, now: Timestamp)
         on_start: None,
         on_start_exit: None,
         rules: Rules::OFF,
+        snoozed_until: None,
+        project: None,
         reason: None,
         notices: vec![],
         ready_at: None,

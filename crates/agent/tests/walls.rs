@@ -183,6 +183,7 @@ async fn the_token_inside_is_a_file_for_its_renter_alone() {
     let cards = node.cards().await;
     let mut wish = spec(&cards[0..1]);
     wish.token = Some("suanli_inside".into());
+    wish.env.insert("SUANLI_URL".into(), "https://gpu.example".into());
     node.engine.create(&wish).await.unwrap();
     node.engine.start(&wish.instance).await.unwrap();
     let id = &wish.instance.id;
@@ -190,6 +191,9 @@ async fn the_token_inside_is_a_file_for_its_renter_alone() {
         node.ok(id, "stat -c '%a %u' /run/suanli/token; cat /run/suanli/token; id -u").await,
         "400 1000\nsuanli_inside1000"
     );
+    // Beside it is what the command line needs to use it.
+    let told = node.ok(id, "cat /run/suanli/url; echo; cat /run/suanli/instance").await;
+    assert_eq!(told, format!("https://gpu.example\n{id}"));
     assert_ne!(node.shell(id, "env | grep suanli_inside").await.code, 0);
     let file = node.folder(id).join("run/token");
     assert_eq!(std::fs::metadata(&file).unwrap().mode() & 0o777, 0o400);

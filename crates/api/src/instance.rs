@@ -71,6 +71,47 @@ pub struct RulesRequest {
     pub budget: Option<String>,
 }
 
+/// `PUT /v1/instances/{id}/rules`. What is missing stays; `off` switches a rule off.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RulesChange {
+    /// Stop after so long without activity: `30m`, or `off`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle: Option<String>,
+    /// Stop so long after it became ready: `8h`, or `off`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// Stop at a time: `22:00` in the account's time zone, or RFC 3339, or `off`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// Stop when it has cost so much: a decimal amount, or `off`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget: Option<String>,
+    /// For so long from now on no rule stops it but the budget: `2h`, or `off`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snooze: Option<String>,
+}
+
+/// Stop rules as they are; one that is missing is switched off.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct StopRules {
+    /// Stops after so long without activity, such as `30m`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle: Option<String>,
+    /// Stops so long after it became ready, such as `8h`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// Stops at this moment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    /// Stops when it has cost so much.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Money>,
+    /// Until then only the budget stops it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snoozed_until: Option<Timestamp>,
+}
+
 /// An instance as its owner sees it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct InstanceView {
@@ -127,6 +168,8 @@ pub struct InstanceView {
     pub cost_so_far: Money,
     /// Stop rules, in sentences.
     pub rules: Vec<String>,
+    /// The same rules, for programs.
+    pub stop_rules: StopRules,
     /// What its owner should know, such as a limit that the host cannot set.
     pub notices: Vec<String>,
     /// Command started at ready.

@@ -181,4 +181,8 @@ pub struct Membership {
     /// `owner`, `admin`, `member`, `billing` or `viewer`.
     #[schema(value_type = Role)]
     pub role: String,
+    /// Currency of all its amounts.
+    pub currency: String,
+    /// IANA time zone of its days and months.
+    pub time_zone: String,
 }

@@ -125,6 +125,7 @@ fn example_06_without_stopping_and_with_the_idle_rule() {
             rate,
             spent_before: Money::ZERO,
             segment_from: Some(ready_at),
+            snoozed_until: None,
         };
         let stop = Rules::default().next_check(&facts).unwrap();
         assert!(matches!(Rules::default().verdict(stop, &facts), Verdict::Stop { cause: base::Cause::Idle, .. }));

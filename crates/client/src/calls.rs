@@ -8,7 +8,7 @@ use api::Page;
 use api::account::{AccountView, Balance, CreateAccount, CreatedAccount, TopUp, ToppedUp};
 use api::bill::{AccountQuery, Bill, BillQuery};
 use api::event::{EventQuery, EventView};
-use api::instance::{InstanceQuery, InstanceView, RentRequest, StartRequest, UsageView, Why};
+use api::instance::{InstanceQuery, InstanceView, RentRequest, RulesChange, StartRequest, UsageView, Why};
 use api::offer::{OfferQuery, Offers, QuoteView};
 use api::operator::{AuditReport, CloseIncident, IncidentView, Incidents, LintView, Nodes, PriceBookText, PricesView};
 use api::recovery::{AcceptRecovery, RecoveryAccepted, RecoveryView};
@@ -111,6 +111,11 @@ impl Client {
     /// Releases an instance; its data go.
     pub async fn release(&self, reference: &str) -> Result<InstanceView> {
         self.json(Call::new(Method::POST, &["instances", reference, "release"]).body(&serde_json::json!({}))?).await
+    }
+
+    /// Changes the stop rules that the request names.
+    pub async fn set_rules(&self, reference: &str, request: &RulesChange) -> Result<InstanceView> {
+        self.json(Call::new(Method::PUT, &["instances", reference, "rules"]).body(request)?).await
     }
 
     /// Why an instance waits, stopped or failed.

@@ -46,6 +46,18 @@ pub enum Letter {
         /// Where he sets a new one.
         link: String,
     },
+    /// An operator has let somebody in.
+    Approved {
+        /// The user's name.
+        user: String,
+        /// Where he signs in.
+        sign_in: String,
+    },
+    /// An operator has not.
+    NotApproved {
+        /// The user's name.
+        user: String,
+    },
     /// Somebody is invited.
     Invitation {
         /// Who invites.
@@ -96,6 +108,22 @@ impl Letter {
                     line(user)
                 ),
             ),
+            Self::Approved { user, sign_in } => (
+                format!("{site}: welcome"),
+                format!(
+                    "Your user `{}` of {site} is approved. Sign in here:\n\n{sign_in}\n\n\
+                     You need nothing but the name or this address, and the password that you chose.\n",
+                    line(user)
+                ),
+            ),
+            Self::NotApproved { user } => (
+                format!("{site}: your sign-up was not approved"),
+                format!(
+                    "The operator of {site} has not approved your user `{}`, and you cannot sign in.\n\n\
+                     If you think that this is a mistake, write to the operator.\n",
+                    line(user)
+                ),
+            ),
             Self::Invitation { by, into, link } => {
                 let what = into.as_deref().map_or_else(
                     || format!("to rent GPUs at {site}"),
@@ -142,6 +170,21 @@ impl Letter {
                     line(user)
                 ),
             ),
+            Self::Approved { user, sign_in } => (
+                format!("{site}：欢迎"),
+                format!(
+                    "您在 {site} 的用户“{}”已通过审核。请在此登录：\n\n{sign_in}\n\n\
+                     使用用户名或此邮箱地址，以及您设置的密码即可。\n",
+                    line(user)
+                ),
+            ),
+            Self::NotApproved { user } => (
+                format!("{site}：您的注册未通过审核"),
+                format!(
+                    "{site} 的运营方未通过您的用户“{}”，您无法登录。\n\n如果您认为有误，请联系运营方。\n",
+                    line(user)
+                ),
+            ),
             Self::Invitation { by, into, link } => {
                 let what = into.as_deref().map_or_else(
                     || format!("在 {site} 租用 GPU"),
@@ -175,6 +218,7 @@ mod tests {
             Letter::Verify { user: "wei".into(), link: link() },
             Letter::HaveAccount { user: "wei".into(), sign_in: link(), forgot: link() },
             Letter::Reset { user: "wei".into(), link: link() },
+            Letter::Approved { user: "wei".into(), sign_in: link() },
             Letter::Invitation { by: "wei".into(), into: None, link: link() },
             Letter::Invitation { by: "wei".into(), into: Some("lab".into()), link: link() },
         ]
@@ -191,6 +235,14 @@ mod tests {
                 assert!(written.text.contains("wei"));
             }
         }
+    }
+
+    #[test]
+    fn who_is_not_let_in_is_told_so_in_his_language() {
+        let letter = Letter::NotApproved { user: "wei".into() };
+        let (en, zh) = (letter.write("Lab", Language::English), letter.write("Lab", Language::Chinese));
+        assert!(en.subject.contains("not approved") && en.text.contains("`wei`"), "{en:?}");
+        assert!(zh.subject.contains("未通过") && zh.text.contains("“wei”"), "{zh:?}");
     }
 
     #[test]

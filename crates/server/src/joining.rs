@@ -83,11 +83,24 @@ pub async fn accept(
     if !members::add(tx, account, &user.id, invitation.role, now).await? {
         return Err(Error::new(Cause::AlreadyExists, "you belong to this account already").into());
     }
-    let name = &user.name;
-    let data = json!({ "user": user.id, "role": invitation.role, "by": invitation.by });
-    let message = format!("{name} has joined as {}", invitation.role);
-    events::record(tx, now, Some(account), account.as_str(), "member-joined", &message, &data).await?;
+    tell_joined(tx, user, invitation, account, now).await?;
     Ok(account.clone())
+}
+
+/// Tells an account that somebody has joined it.
+///
+/// # Errors
+/// The database's.
+pub async fn tell_joined(
+    tx: &mut Tx<'_>,
+    user: &User,
+    invitation: &Invitation,
+    account: &AccountId,
+    now: Timestamp,
+) -> Outcome<()> {
+    let data = json!({ "user": user.id, "role": invitation.role, "by": invitation.by });
+    let message = format!("{} has joined as {}", user.name, invitation.role);
+    events::record(tx, now, Some(account), account.as_str(), "member-joined", &message, &data).await
 }
 
 /// Posts what an invitation brings along, once.

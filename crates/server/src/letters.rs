@@ -1,6 +1,6 @@
 //! Mail with links that open something: to prove an address, to set a new password.
 
-use base::{Result, Span, Timestamp};
+use base::{Result, Span, Timestamp, UserId};
 use deliver::Letter;
 use store::invitations::Invitation;
 use store::mail_links::{self, Link, Purpose};
@@ -74,6 +74,22 @@ impl Post {
         let page = |path| self.app.way.page(&self.settings, path);
         let (sign_in, forgot) = (page("/sign-in"), page("/reset"));
         let letter = Letter::HaveAccount { user: to.user.name.clone(), sign_in, forgot };
+        self.send(tx, email, to.language.as_deref(), &letter).await
+    }
+
+    /// Tells somebody who waited for it whether he was let in, where he has proven
+    /// an address.
+    ///
+    /// # Errors
+    /// The database's.
+    pub async fn decided(&self, tx: &mut Tx<'_>, user: &UserId, approved: bool) -> Outcome<()> {
+        let Some(to) = store::profiles::get(tx, user).await? else { return Ok(()) };
+        let Some(email) = to.email.as_deref().filter(|_| to.email_verified_at.is_some()) else { return Ok(()) };
+        let user = to.user.name.clone();
+        let letter = match approved {
+            true => Letter::Approved { user, sign_in: self.app.way.page(&self.settings, "/sign-in") },
+            false => Letter::NotApproved { user },
+        };
         self.send(tx, email, to.language.as_deref(), &letter).await
     }
 

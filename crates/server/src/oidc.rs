@@ -2,15 +2,16 @@
 //! he comes back. Discovery, PKCE, state, nonce and the provider's keys are looked
 //! at by the library; this is how it is used.
 
-use base::{Cause, Error, Result};
+use base::{Cause, Error, Result, Span};
 use futures_util::future::BoxFuture;
 use http::{Request, Response};
 use openidconnect::core::{
     CoreAuthenticationFlow, CoreClient, CoreJwsSigningAlgorithm, CoreProviderMetadata, CoreUserInfoClaims,
 };
 use openidconnect::{
-    AuthorizationCode, ClientId, ClientSecret, CsrfToken, EndpointMaybeSet, EndpointNotSet, EndpointSet, IssuerUrl,
-    Nonce, OAuth2TokenResponse, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, Scope, TokenResponse,
+    AuthorizationCode, ClaimsVerificationError, ClientId, ClientSecret, CsrfToken, EndpointMaybeSet, EndpointNotSet,
+    EndpointSet, IssuerUrl, Nonce, OAuth2TokenResponse, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, Scope,
+    TokenResponse,
 };
 use serde::{Deserialize, Serialize};
 use store::settings::Provider;
@@ -33,6 +34,10 @@ const SIGNATURES: [CoreJwsSigningAlgorithm; 6] = [
     CoreJwsSigningAlgorithm::EcdsaP256Sha256,
     CoreJwsSigningAlgorithm::EcdsaP384Sha384,
 ];
+
+/// How long what a provider says of itself is taken as true: its addresses, and its
+/// keys. A signature with a key that is not among them makes it asked once more.
+pub const KNOWN_FOR: Span = Span::from_secs(600);
 
 /// A sign-in that begins.
 pub struct Begun {
@@ -79,7 +84,7 @@ fn refused(provider: &Provider, why: impl std::fmt::Display) -> Error {
 /// # Errors
 /// `unavailable` where the provider does not answer as it should.
 pub async fn begin(app: &App, provider: &Provider, back: &str) -> Result<Begun> {
-    let client = client(app, provider, back).await?;
+    let client = client(app, provider, back, Asked::IfUnknown).await?;
     let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
     let (url, state, nonce) = client
         .authorize_url(CoreAuthenticationFlow::AuthorizationCode, CsrfToken::new_random, Nonce::new_random)
@@ -97,7 +102,7 @@ pub async fn begin(app: &App, provider: &Provider, back: &str) -> Result<Begun> 
 /// `unauthenticated` where it is not proven, `unavailable` where the provider does
 /// not answer.
 pub async fn finish(app: &App, provider: &Provider, back: &str, code: String, proof: Proof) -> Result<Who> {
-    let client = client(app, provider, back).await?;
+    let mut client = client(app, provider, back, Asked::IfUnknown).await?;
     let http = sender(app)?;
     let tokens = client
         .exchange_code(AuthorizationCode::new(code))
@@ -107,8 +112,17 @@ pub async fn finish(app: &App, provider: &Provider, back: &str, code: String, pr
         .await
         .map_err(|e| refused(provider, chain(&e)))?;
     let id = tokens.id_token().ok_or_else(|| refused(provider, "there is no id token"))?;
-    let verifier = client.id_token_verifier().set_allowed_algs(SIGNATURES);
-    let claims = id.claims(&verifier, &Nonce::new(proof.nonce)).map_err(|e| refused(provider, chain(&e)))?;
+    let nonce = Nonce::new(proof.nonce);
+    let claims = id.claims(&client.id_token_verifier().set_allowed_algs(SIGNATURES), &nonce);
+    let claims = match claims {
+        Err(ClaimsVerificationError::SignatureVerification(why)) => {
+            tracing::info!(provider = provider.id, %why, "its keys are asked for once more");
+            client = self::client(app, provider, back, Asked::Anyway).await?;
+            id.claims(&client.id_token_verifier().set_allowed_algs(SIGNATURES), &nonce)
+        }
+        claims => claims,
+    };
+    let claims = claims.map_err(|e| refused(provider, chain(&e)))?;
     let subject = claims.subject().clone();
     let mut email = claims.email().map(|e| e.to_string()).filter(|_| claims.email_verified() == Some(true));
     let mut name = claims.preferred_username().map(|n| n.to_string());
@@ -125,10 +139,25 @@ pub async fn finish(app: &App, provider: &Provider, back: &str, code: String, pr
     Ok(Who { subject: subject.to_string(), email, name })
 }
 
-async fn client(app: &App, provider: &Provider, back: &str) -> Result<Client> {
+/// Whether a provider is asked who it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    IfUnknown,
+    Anyway,
+}
+
+async fn client(app: &App, provider: &Provider, back: &str, asked: Asked) -> Result<Client> {
     let issuer = IssuerUrl::new(provider.issuer.clone()).map_err(|e| away(provider, e))?;
-    let found = CoreProviderMetadata::discover_async(issuer, &sender(app)?).await;
-    let found = found.map_err(|e| away(provider, chain(&e)))?;
+    let known = app.providers.get(&provider.issuer, app.now()).filter(|_| asked == Asked::IfUnknown);
+    let found = match known {
+        Some(known) => known,
+        None => {
+            let found = CoreProviderMetadata::discover_async(issuer, &sender(app)?).await;
+            let found = found.map_err(|e| away(provider, chain(&e)))?;
+            app.providers.keep(&provider.issuer, found.clone(), app.now());
+            found
+        }
+    };
     let (id, secret) = (provider.client_id.clone(), provider.client_secret.clone());
     let client = CoreClient::from_provider_metadata(found, ClientId::new(id), secret.map(ClientSecret::new));
     Ok(client.set_redirect_uri(RedirectUrl::new(back.to_owned()).map_err(|e| away(provider, e))?))

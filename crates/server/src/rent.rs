@@ -1,15 +1,16 @@
 //! From a rent request to a priced wish: everything that can be refused without
 //! looking at the money is refused here, with one true cause.
 
-use api::instance::{RentRequest, RulesRequest};
-use base::{Cause, Error, Money, Rate, Result, Timestamp};
+use api::instance::RentRequest;
+use base::{Cause, Error, Rate, Result, Timestamp};
 use billing::{Plan, Quote, QuoteRequest, quote};
 use domain::catalogue::GpuModel;
 use domain::name::check_name;
 use domain::project::Project;
-use domain::rules::{Rules, parse_idle, stop_at};
+use domain::rules::Rules;
 use store::fleet;
 
+use crate::rules::rules;
 use crate::state::App;
 
 /// Most variables in an environment, and most bytes of one.
@@ -138,24 +139,6 @@ pub async fn check_stock(app: &App, quote: &Quote, isolation: Option<&str>) -> R
     Ok(free)
 }
 
-/// Stop rules as people write them.
-///
-/// # Errors
-/// `invalid-request` or `invalid-amount` naming the rule.
-pub fn rules(request: &RulesRequest, zone: &str, now: Timestamp) -> Result<Rules> {
-    let at = request.at.as_deref().map(|text| match text.parse::<Timestamp>() {
-        Ok(instant) => Ok(instant),
-        Err(_) => stop_at(text, zone, now),
-    });
-    let rules = Rules {
-        idle: request.idle.as_deref().map_or(Ok(Rules::default().idle), parse_idle)?,
-        after: request.after.as_deref().map(str::parse).transpose()?,
-        at: at.transpose()?,
-        budget: request.budget.as_deref().map(str::parse::<Money>).transpose()?,
-    };
-    rules.checked(now)
-}
-
 fn check_inside(request: &RentRequest) -> Result<()> {
     let bad = |message: String| Err(Error::new(Cause::InvalidRequest, message));
     let bytes: usize = request.env.iter().map(|(k, v)| k.len() + v.len()).sum();
@@ -178,24 +161,4 @@ fn check_inside(request: &RentRequest) -> Result<()> {
         }
         _ => Ok(()),
     }
-}
-
-/// The rules as sentences for people.
-pub fn sentences(rules: &Rules, zone: &str, currency: &str) -> Vec<String> {
-    let mut text = Vec::new();
-    match rules.idle {
-        Some(idle) => text.push(format!("stops after {idle} without activity; its data are kept")),
-        None => text.push("never stops because it is idle (switched off)".into()),
-    }
-    if let Some(after) = rules.after {
-        text.push(format!("stops {after} after it became ready"));
-    }
-    if let Some(at) = rules.at {
-        let local = at.in_zone(zone).unwrap_or_else(|_| at.to_string());
-        text.push(format!("stops at {local} ({zone})"));
-    }
-    if let Some(budget) = rules.budget {
-        text.push(format!("stops when it has cost {budget} {currency}"));
-    }
-    text
 }

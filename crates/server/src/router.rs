@@ -49,6 +49,7 @@ pub fn api() -> OpenApiRouter<App> {
         .routes(routes!(instances::stop::stop))
         .routes(routes!(instances::start::start))
         .routes(routes!(instances::release::release))
+        .routes(routes!(instances::rules::set_rules))
         .routes(routes!(instances::why::why))
         .routes(routes!(instances::usage::usage))
         .routes(routes!(instances::events::instance_events))

@@ -9,13 +9,16 @@ use control::metrics::Metrics;
 use control::{Clock, SystemClock};
 use deliver::Way;
 use domain::catalogue::Catalogue;
+use openidconnect::core::CoreProviderMetadata;
 use store::Store;
 use store::settings::Settings;
 
+use crate::known::Known;
 use crate::limits::{Guard, Limits};
 use crate::observed::Observed;
 use crate::reach::Reach;
 use crate::sessions::Sessions;
+use crate::standing::Present;
 use crate::stock::StockCache;
 
 /// The server's state, shared by cloning.
@@ -44,6 +47,10 @@ pub struct App {
     http: Arc<std::sync::OnceLock<deliver::http::Http>>,
     /// When tokens were noted as used.
     pub(crate) sessions: Arc<Sessions>,
+    /// What sign-in providers have said of themselves.
+    pub(crate) providers: Arc<Known<CoreProviderMetadata>>,
+    /// Who has a stream open.
+    pub(crate) present: Arc<Present>,
     /// Names of operations by method and path, for the audit log.
     pub(crate) actions: Arc<BTreeMap<(String, String), String>>,
     /// Passwords that may be hashed at the same time: hashing is slow by design.
@@ -73,6 +80,8 @@ impl App {
             identity_command: None,
             http: Arc::default(),
             sessions: Arc::default(),
+            providers: Arc::new(Known::for_span(crate::oidc::KNOWN_FOR)),
+            present: Arc::default(),
             actions: Arc::default(),
             hashing: Arc::new(tokio::sync::Semaphore::new(2)),
             book: Arc::new(RwLock::new(Arc::new(book))),

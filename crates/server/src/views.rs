@@ -15,7 +15,7 @@ use store::instances::Instance;
 use store::profiles::Profile;
 use store::{accounts, allocations, nodes, segments};
 
-use crate::rent::sentences;
+use crate::rules;
 use crate::state::App;
 
 /// A user as he sees himself; `pending` is an address that he has not proven yet.
@@ -96,7 +96,8 @@ pub async fn instance(app: &App, db: &mut AnyConnection, i: Instance) -> Result<
     Ok(InstanceView {
         gpu_name,
         cost_so_far,
-        rules: sentences(&i.rules, &zone, &currency),
+        rules: rules::sentences(&i.rules, i.snoozed_until, &zone, &currency),
+        stop_rules: rules::view(&i.rules, i.snoozed_until),
         devices: devices.into_iter().map(device).collect(),
         node: node.as_ref().map(|n| n.name.clone()),
         isolation: node.map(|n| n.isolation),
@@ -155,12 +156,18 @@ pub fn invitation(i: store::invitations::Invitation) -> api::member::InvitationV
     }
 }
 
-/// Places in accounts.
-pub fn memberships(members: &[store::users::Member]) -> Vec<api::session::Membership> {
-    let view = |m: &store::users::Member| api::session::Membership {
+/// A place in an account.
+pub fn membership(m: &store::users::Member) -> api::session::Membership {
+    api::session::Membership {
         id: m.account.clone(),
         name: m.account_name.clone(),
         role: m.role.to_string(),
-    };
-    members.iter().map(view).collect()
+        currency: m.currency.clone(),
+        time_zone: m.time_zone.clone(),
+    }
+}
+
+/// Places in accounts.
+pub fn memberships(members: &[store::users::Member]) -> Vec<api::session::Membership> {
+    members.iter().map(membership).collect()
 }

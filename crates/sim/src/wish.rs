@@ -81,6 +81,7 @@ pub fn instance(
         on_start: None,
         on_start_exit: None,
         rules: rules_of(rules, per_ms),
+        snoozed_until: None,
         reason: None,
         notices: vec![],
         ready_at: None,

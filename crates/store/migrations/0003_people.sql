@@ -182,3 +182,7 @@ CREATE TABLE outbox (
     error TEXT
 );
 CREATE INDEX outbox_due ON outbox (due_at) WHERE due_at IS NOT NULL;
+
+-- Until then only its budget stops an instance. An older server does not know it and
+-- goes by the rules alone.
+ALTER TABLE instances ADD COLUMN snoozed_until BIGINT;

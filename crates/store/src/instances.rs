@@ -70,6 +70,8 @@ pub struct Instance {
     pub on_start_exit: Option<i64>,
     /// Stop rules.
     pub rules: Rules,
+    /// Until when only the budget stops this run.
+    pub snoozed_until: Option<Timestamp>,
     /// Why it stops or rests, and where it comes to rest.
     pub reason: Option<Reason>,
     /// What its owner should know.
@@ -113,7 +115,8 @@ macro_rules! columns {
     () => {
         "id, slug, account_id, created_by, name, desired, state, state_since, deadline_at, due_at, \
          wishes, generation, node_id, gpu, count, cpus, memory_mib, disk_mib, plan, rate, price_version, \
-         on_start_exit, rules, reason, notices, ready_at, created_at, released_at, env, on_start, project"
+          on_start_exit, rules, snoozed_until, reason, notices, ready_at, created_at, released_at, env, on_start, \
+          project"
     };
 }
 
@@ -145,6 +148,7 @@ fn instance(row: &AnyRow) -> Outcome<Instance> {
         on_start: on_start(row)?,
         on_start_exit: row.try_get("on_start_exit")?,
         rules: json(row, "rules")?,
+        snoozed_until: time_opt(row, "snoozed_until")?,
         reason: json_opt(row, "reason")?,
         notices: json(row, "notices")?,
         ready_at: time_opt(row, "ready_at")?,

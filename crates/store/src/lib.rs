@@ -40,6 +40,7 @@ pub mod settings;
 pub mod settlement;
 pub mod site;
 pub mod ssh_keys;
+pub mod standing;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod timing;

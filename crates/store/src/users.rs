@@ -42,6 +42,10 @@ pub struct Member {
     pub account_name: String,
     /// The role.
     pub role: Role,
+    /// Currency of the account.
+    pub currency: String,
+    /// IANA time zone of the account.
+    pub time_zone: String,
 }
 
 pub(crate) fn user(row: &sqlx::any::AnyRow) -> Outcome<User> {
@@ -252,15 +256,21 @@ pub async fn join(tx: &mut Tx<'_>, account: &AccountId, user: &UserId, role: Rol
 /// The accounts that a user belongs to, by name.
 pub async fn memberships(db: &mut AnyConnection, user: &UserId) -> Outcome<Vec<Member>> {
     let rows = sqlx::query(
-        "SELECT a.id AS id, a.name AS name, m.role AS role FROM members m JOIN accounts a ON a.id = m.account_id
-         WHERE m.user_id = $1 ORDER BY a.name",
+        "SELECT a.id AS id, a.name AS name, a.currency AS currency, a.time_zone AS time_zone, m.role AS role
+         FROM members m JOIN accounts a ON a.id = m.account_id WHERE m.user_id = $1 ORDER BY a.name",
     )
     .bind(user.as_str())
     .fetch_all(db)
     .await?;
-    rows.iter()
-        .map(|row| {
-            Ok(Member { account: parsed(row, "id")?, account_name: row.try_get("name")?, role: parsed(row, "role")? })
-        })
-        .collect()
+    rows.iter().map(member).collect()
+}
+
+pub(crate) fn member(row: &sqlx::any::AnyRow) -> Outcome<Member> {
+    Ok(Member {
+        account: parsed(row, "id")?,
+        account_name: row.try_get("name")?,
+        role: parsed(row, "role")?,
+        currency: row.try_get("currency")?,
+        time_zone: row.try_get("time_zone")?,
+    })
 }

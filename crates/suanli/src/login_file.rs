@@ -9,6 +9,8 @@ use base::{Cause, Error, Result};
 use client::Client;
 use serde::{Deserialize, Serialize};
 
+use crate::inside::{self, Inside};
+
 /// What is kept between commands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Login {
@@ -94,20 +96,30 @@ pub fn remove(path: &Path) -> Result<bool> {
 
 /// What the environment and the saved login give together.
 ///
-/// The saved token belongs to the saved server: with another address in
-/// `SUANLI_URL` it is not sent.
+/// A token belongs to its server: with another address in `SUANLI_URL` neither the
+/// saved one nor that of the instance around this program is sent.
 ///
 /// # Errors
 /// `unauthenticated` when there is no address.
-pub fn choose(url: Option<String>, token: Option<String>, saved: Option<Login>) -> Result<(String, Option<String>)> {
+pub fn choose(
+    url: Option<String>,
+    token: Option<String>,
+    saved: Option<Login>,
+    inside: Option<Inside>,
+) -> Result<(String, Option<String>)> {
     let trim = |url: &str| url.trim_end_matches('/').to_owned();
-    match (url, saved) {
-        (Some(url), saved) => {
-            let fits = saved.filter(|login| trim(&login.url) == trim(&url)).map(|login| login.token);
+    let saved = saved.map(|login| (login.url, login.token));
+    let own = inside.and_then(|inside| Some((inside.url?, inside.token)));
+    match url {
+        Some(url) => {
+            let fits = saved.into_iter().chain(own).find(|(of, _)| trim(of) == trim(&url)).map(|(_, token)| token);
             Ok((url, token.or(fits)))
         }
-        (None, Some(login)) => Ok((login.url, token.or(Some(login.token)))),
-        (None, None) => Err(Error::new(Cause::Unauthenticated, "not signed in to any server")
+        None if saved.is_some() || own.is_some() => {
+            let (url, known) = saved.or(own).unwrap_or_default();
+            Ok((url, token.or(Some(known))))
+        }
+        None => Err(Error::new(Cause::Unauthenticated, "not signed in to any server")
             .hint("sign in with `suanli login URL`, or set SUANLI_URL and SUANLI_TOKEN")),
     }
 }
@@ -119,9 +131,14 @@ pub fn choose(url: Option<String>, token: Option<String>, saved: Option<Login>) 
 pub fn client() -> Result<Client> {
     let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
     let (url, token) = (set("SUANLI_URL"), set("SUANLI_TOKEN"));
-    // With both given, a broken file must not be in the way.
-    let saved = if url.is_some() && token.is_some() { None } else { read(&path()?)? };
-    let (url, token) = choose(url, token, saved)?;
+    // With both given, a broken file must not be in the way; nor, inside of an
+    // instance, that a start command has no home.
+    let saved = match path() {
+        _ if url.is_some() && token.is_some() => None,
+        Err(_) if !inside::must_name() => None,
+        path => read(&path?)?,
+    };
+    let (url, token) = choose(url, token, saved, inside::find())?;
     Client::new(&url, token.as_deref())
 }
 
@@ -148,14 +165,31 @@ mod tests {
         assert!(!remove(&path).unwrap());
     }
 
+    fn own() -> Inside {
+        Inside { instance: "ins-1".into(), token: "inside".into(), url: Some("http://a:1".into()) }
+    }
+
+    #[test]
+    fn inside_of_an_instance_its_own_token_serves_where_nothing_else_is_given() {
+        let text = |s: &str| Some(s.to_owned());
+        assert_eq!(choose(None, None, None, Some(own())).unwrap(), ("http://a:1".into(), text("inside")));
+        // Its environment says where the server is, too.
+        assert_eq!(choose(text("http://a:1/"), None, None, Some(own())).unwrap().1, text("inside"));
+        assert_eq!(choose(None, None, Some(login()), Some(own())).unwrap().1, text("secret"));
+        assert_eq!(choose(None, text("other"), None, Some(own())).unwrap().1, text("other"));
+        let nowhere = Inside { url: None, ..own() };
+        assert_eq!(choose(None, None, None, Some(nowhere.clone())).unwrap_err().cause(), Cause::Unauthenticated);
+        assert_eq!(choose(text("http://a:1"), None, None, Some(nowhere)).unwrap().1, None);
+    }
+
     #[test]
     fn a_saved_token_is_never_sent_to_another_server() {
-        let (url, token) = choose(Some("http://b:1".into()), None, Some(login())).unwrap();
+        let (url, token) = choose(Some("http://b:1".into()), None, Some(login()), Some(own())).unwrap();
         assert_eq!((url.as_str(), token), ("http://b:1", None));
-        let (_, token) = choose(Some("http://a:1/".into()), None, Some(login())).unwrap();
+        let (_, token) = choose(Some("http://a:1/".into()), None, Some(login()), None).unwrap();
         assert_eq!(token.as_deref(), Some("secret"));
-        let (_, token) = choose(None, Some("other".into()), Some(login())).unwrap();
+        let (_, token) = choose(None, Some("other".into()), Some(login()), None).unwrap();
         assert_eq!(token.as_deref(), Some("other"));
-        assert_eq!(choose(None, None, None).unwrap_err().cause(), Cause::Unauthenticated);
+        assert_eq!(choose(None, None, None, None).unwrap_err().cause(), Cause::Unauthenticated);
     }
 }

@@ -4,6 +4,7 @@
 #[cfg(feature = "server")]
 mod agent;
 mod cli;
+mod inside;
 mod login_file;
 mod output;
 #[cfg(feature = "server")]

@@ -560,6 +560,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/instances/{id}/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Changes when an instance stops by itself, also while it runs. What is not named
+         *     stays; a rule that would stop it at this very moment is refused.
+         */
+        put: operations["set_rules"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/instances/{id}/start": {
         parameters: {
             query?: never;
@@ -1980,6 +2000,8 @@ export interface components {
             state: components["schemas"]["State"];
             /** @description Since when it is in this state. */
             state_since: components["schemas"]["Timestamp"];
+            /** @description The same rules, for programs. */
+            stop_rules: components["schemas"]["StopRules"];
         };
         /** @description An invitation (the row, never the secret). */
         InvitationId: string;
@@ -2166,12 +2188,16 @@ export interface components {
         };
         /** @description A user's place in an account. */
         Membership: {
+            /** @description Currency of all its amounts. */
+            currency: string;
             /** @description The account. */
             id: components["schemas"]["AccountId"];
             /** @description Its name. */
             name: string;
             /** @description `owner`, `admin`, `member`, `billing` or `viewer`. */
             role: components["schemas"]["Role"];
+            /** @description IANA time zone of its days and months. */
+            time_zone: string;
         };
         Money: {
             amount: string;
@@ -2452,6 +2478,8 @@ export interface components {
                 state: components["schemas"]["State"];
                 /** @description Since when it is in this state. */
                 state_since: components["schemas"]["Timestamp"];
+                /** @description The same rules, for programs. */
+                stop_rules: components["schemas"]["StopRules"];
             }[];
             /** @description Pass it as `cursor` to get the next page; absent on the last one. */
             next_cursor?: string | null;
@@ -2922,6 +2950,34 @@ export interface components {
          * @enum {string}
          */
         Role: "owner" | "admin" | "member" | "billing" | "viewer";
+        /** @description `PUT /v1/instances/{id}/rules`. What is missing stays; `off` switches a rule off. */
+        RulesChange: {
+            /**
+             * @description Stop so long after it became ready: `8h`, or `off`.
+             * @default null
+             */
+            after?: string | null;
+            /**
+             * @description Stop at a time: `22:00` in the account's time zone, or RFC 3339, or `off`.
+             * @default null
+             */
+            at?: string | null;
+            /**
+             * @description Stop when it has cost so much: a decimal amount, or `off`.
+             * @default null
+             */
+            budget?: string | null;
+            /**
+             * @description Stop after so long without activity: `30m`, or `off`.
+             * @default null
+             */
+            idle?: string | null;
+            /**
+             * @description For so long from now on no rule stops it but the budget: `2h`, or `off`.
+             * @default null
+             */
+            snooze?: string | null;
+        };
         /** @description Stop rules as people write them. */
         RulesRequest: {
             /**
@@ -3248,6 +3304,16 @@ export interface components {
          * @enum {string}
          */
         State: "requested" | "creating" | "starting" | "running" | "stopping" | "stopped" | "lost" | "failed" | "releasing" | "released";
+        /** @description Stop rules as they are; one that is missing is switched off. */
+        StopRules: {
+            /** @description Stops so long after it became ready, such as `8h`. */
+            after?: string | null;
+            at?: components["schemas"]["Timestamp"] | null;
+            budget?: components["schemas"]["Money"] | null;
+            /** @description Stops after so long without activity, such as `30m`. */
+            idle?: string | null;
+            snoozed_until?: components["schemas"]["Timestamp"] | null;
+        };
         /** Format: date-time */
         Timestamp: string;
         /** @description A bearer token (the row, never the secret). */
@@ -6515,6 +6581,122 @@ export interface operations {
             };
             /** @description understood, but refused as things are; the code says why */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the request breaks a rule that its sender can see; the code says which */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description too many requests; `Retry-After` says when to ask again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the server's own fault */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description a part of the service cannot be reached now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_rules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description id, slug or name */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RulesChange"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InstanceView"];
+                };
+            };
+            /** @description no token, or one that is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description signed in, but without this right */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no such object, or not the caller's to see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the body did not arrive in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description understood, but refused as things are; the code says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the body is larger than the server accepts */
+            413: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -95,7 +95,13 @@ impl Node {
         files::remove_folder(&folders.run())?;
         files::folder(&folders.run(), 0o700, user.map(|u| (u, u)))?;
         if let Some(token) = &meta.spec.token {
-            files::private(&folders.token(), token.as_bytes(), user.map(|u| (u, u)))?;
+            let own = |path: &std::path::Path, text: &str| files::private(path, text.as_bytes(), user.map(|u| (u, u)));
+            own(&folders.token(), token)?;
+            // With these two the command line inside knows where the token is good, and for what.
+            own(&folders.run().join("instance"), meta.spec.instance.id.as_str())?;
+            if let Some(url) = meta.spec.env.get("SUANLI_URL") {
+                own(&folders.run().join("url"), url)?;
+            }
         }
         let Launched { init: id, numbers } = self.0.runner.launch(folders, meta, deadline).await?;
         let early = || died_early(folders);

@@ -122,6 +122,7 @@ impl Sandbox {
         let mut env = self.environment(meta);
         env.insert("HOME".into(), text(folders.home()));
         env.insert("SUANLI_WORKSPACE".into(), text(folders.workspace()));
+        env.insert("SUANLI_RUN".into(), text(folders.run()));
         if let Some(library) = self.cards.fake_library() {
             env.insert("FAKE_NVML_STATE".into(), text(folders.opt().join("cards.toml")));
             env.insert("LD_LIBRARY_PATH".into(), text(library.to_owned()));

@@ -73,7 +73,8 @@ async fn facts<C: Clock, E: Engine>(step: &Step<'_, C, E>) -> Result<(RunFacts, 
         }
     }
     let segment_from = all.iter().find(|s| s.to.is_none()).map(|s| s.from);
-    Ok((RunFacts { ready_at, last_active_at, rate: step.instance.rate, spent_before, segment_from }, activity))
+    let (rate, snoozed_until) = (step.instance.rate, step.instance.snoozed_until);
+    Ok((RunFacts { ready_at, last_active_at, rate, spent_before, segment_from, snoozed_until }, activity))
 }
 
 async fn look_again<C: Clock, E: Engine>(step: &Step<'_, C, E>, next: Option<Timestamp>, unknown: bool) -> Result<()> {

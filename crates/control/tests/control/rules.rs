@@ -116,3 +116,51 @@ async fn lost_time_does_not_use_up_a_budget() {
     assert_eq!(w.charged().await, money("0.10"));
     w.check_at_peace().await;
 }
+
+/// A rule that is changed while the instance runs is the one that stops it; the run goes on.
+#[tokio::test]
+async fn a_changed_rule_is_the_one_that_stops_it() {
+    let mut w = World::new(&[4]).await;
+    let hour = Rules { after: Some(Span::from_secs(3_600)), ..Rules::OFF };
+    let [sooner, later, budget, idle] = [
+        w.run(&with(hour)).await,
+        w.run(&with(hour)).await,
+        w.run(&with(Rules::OFF)).await,
+        w.run(&with(Rules::OFF)).await,
+    ];
+    w.run_until(clock("10:01:00")).await;
+    w.set_rules(&sooner, Rules { after: Some(Span::from_secs(120)), ..Rules::OFF }, None).await;
+    w.set_rules(&later, Rules { at: Some(clock("11:30:00")), ..Rules::OFF }, None).await;
+    w.set_rules(&budget, Rules { budget: Some(money("0.10")), ..Rules::OFF }, None).await;
+    w.set_rules(&idle, Rules { idle: Some(Span::from_secs(300)), ..Rules::OFF }, None).await;
+    w.run_until(clock("11:10:00")).await;
+    stopped_at(&w, &sooner, Cause::Timer, clock("10:02:00")).await;
+    stopped_at(&w, &budget, Cause::BudgetSpent, clock("10:01:40")).await;
+    stopped_at(&w, &idle, Cause::Idle, clock("10:05:00")).await;
+    assert_eq!(w.state(&later).await, State::Running);
+    w.run_until(clock("11:40:00")).await;
+    stopped_at(&w, &later, Cause::Timer, clock("11:30:00")).await;
+    assert_eq!(w.get(&later).await.generation, 1);
+    let told = w.events_of(later.as_str(), "rules-changed").await;
+    assert_eq!((told.len(), told[0].message.as_str()), (1, "stop rules changed by renter"));
+    w.check_at_peace().await;
+}
+
+#[tokio::test]
+async fn a_snooze_holds_the_rules_off_but_not_the_budget() {
+    let mut w = World::new(&[2]).await;
+    let rules = Rules { after: Some(Span::from_secs(600)), budget: Some(money("1.20")), ..Rules::OFF };
+    let (timer, budget) = (w.run(&with(rules)).await, w.run(&with(rules)).await);
+    w.run_until(clock("10:09:00")).await;
+    w.set_rules(&timer, rules, Some(clock("10:15:00"))).await;
+    w.set_rules(&budget, rules, Some(clock("11:00:00"))).await;
+    w.run_until(clock("10:14:59")).await;
+    assert_eq!((w.state(&timer).await, w.state(&budget).await), (State::Running, State::Running));
+    w.run_until(clock("11:10:00")).await;
+    stopped_at(&w, &timer, Cause::Timer, clock("10:15:00")).await;
+    stopped_at(&w, &budget, Cause::BudgetSpent, clock("10:20:00")).await;
+    // The next run begins without it.
+    w.start(&timer).await;
+    assert_eq!(w.get(&timer).await.snoozed_until, None);
+    w.check().await;
+}

@@ -322,6 +322,7 @@ impl World {
             on_start: want.on_start.clone(),
             on_start_exit: None,
             rules: want.rules,
+            snoozed_until: None,
             reason: None,
             notices: vec![],
             ready_at: None,
@@ -385,6 +386,19 @@ impl World {
 
     pub async fn start(&self, id: &InstanceId) {
         self.try_start(id).await.unwrap();
+    }
+
+    /// Gives an instance other rules, as the route does.
+    pub async fn set_rules(&self, id: &InstanceId, rules: Rules, snoozed_until: Option<Timestamp>) {
+        let (id, now) = (id.clone(), self.now());
+        let write = self.store.write(move |tx| {
+            let id = id.clone();
+            Box::pin(async move {
+                let held = intents::hold_rules(tx, &id).await?;
+                intents::set_rules(tx, &held, &rules, snoozed_until, "renter", now).await
+            })
+        });
+        write.await.unwrap();
     }
 
     pub async fn try_release(&self, id: &InstanceId) -> base::Result<()> {

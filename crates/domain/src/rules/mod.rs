@@ -81,6 +81,9 @@ pub struct RunFacts {
     pub spent_before: Money,
     /// Start of the open segment; `None` while the meter stands still.
     pub segment_from: Option<Timestamp>,
+    /// Until then no rule fires but the budget: its owner has asked for more time, not
+    /// for more money.
+    pub snoozed_until: Option<Timestamp>,
 }
 
 /// What is to happen now.
@@ -171,10 +174,11 @@ impl StopRule {
     }
 
     fn fires_at(&self, facts: &RunFacts) -> Option<Timestamp> {
+        let snoozed = |at: Timestamp| facts.snoozed_until.map_or(at, |until| until.max(at));
         match *self {
-            Self::Idle { after } => Some(quiet_since(facts).after(after)),
-            Self::After { span } => Some(facts.ready_at.after(span)),
-            Self::At { instant } => Some(instant),
+            Self::Idle { after } => Some(snoozed(quiet_since(facts).after(after))),
+            Self::After { span } => Some(snoozed(facts.ready_at.after(span))),
+            Self::At { instant } => Some(snoozed(instant)),
             Self::Budget { limit } => {
                 // Out of range can only mean that far more than the limit is spent.
                 let left = limit.minus(facts.spent_before).unwrap_or(Money::ZERO);

@@ -12,6 +12,7 @@ fn facts() -> RunFacts {
         rate: "1.80".parse().unwrap(),
         spent_before: Money::ZERO,
         segment_from: Some(t("2026-03-01T10:00:00Z")),
+        snoozed_until: None,
     }
 }
 
@@ -176,7 +177,7 @@ proptest! {
             last_active_at: Timestamp::EPOCH,
             rate: Rate::from_micros_per_hour(rate),
             spent_before: Money::from_micros(spent),
-            segment_from: Some(Timestamp::EPOCH),
+            segment_from: Some(Timestamp::EPOCH), snoozed_until: None,
         };
         let next = rules.next_check(&facts);
         match rules.verdict(Timestamp::from_micros(now), &facts) {
@@ -206,9 +207,29 @@ proptest! {
             last_active_at: Timestamp::from_micros(b),
             rate: Rate::from_micros_per_hour(c),
             spent_before: Money::from_micros(d),
-            segment_from: Some(Timestamp::from_micros(b)),
+            segment_from: Some(Timestamp::from_micros(b)), snoozed_until: None,
         };
         let rules = Rules { after: Some(Span::from_micros(c)), budget: Some(Money::from_micros(a)), ..Rules::default() };
         let _ = rules.verdict(Timestamp::from_micros(d), &facts);
     }
+}
+
+#[test]
+fn a_snooze_gives_time_but_no_money() {
+    let until = Some(t("2026-03-01T15:00:00Z"));
+    let snoozed = RunFacts { snoozed_until: until, ..facts() };
+    let timers = [
+        Rules::default(),
+        Rules { after: Some(Span::from_hours(1)), ..Rules::OFF },
+        Rules { at: Some(t("2026-03-01T12:00:00Z")), ..Rules::OFF },
+    ];
+    for rules in timers {
+        assert_eq!(rules.next_check(&snoozed), until);
+        assert!(matches!(rules.verdict(t("2026-03-01T15:00:00Z"), &snoozed), Verdict::Stop { .. }));
+    }
+    // A rule that fires later anyway fires then.
+    let late = Rules { at: Some(t("2026-03-01T16:00:00Z")), ..Rules::OFF };
+    assert_eq!(late.next_check(&snoozed), late.at);
+    let budget = Rules { budget: money("3.60"), ..Rules::OFF };
+    assert_eq!(budget.next_check(&snoozed), budget.next_check(&facts()));
 }

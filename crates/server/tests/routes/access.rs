@@ -56,6 +56,7 @@ fn case(operation: &str) -> Case {
             Case::Member(Instance, none)
         }
         "start" => Case::Member(Instance, json!({})),
+        "set_rules" => Case::Member(Instance, json!({ "idle": "1h" })),
         "tokens" | "delete_token" | "keys" | "delete_key" | "revoke_invitation" => Case::Member(Nothing, none),
         "create_token" => Case::Member(Nothing, json!({ "name": "ci", "scopes": ["read"] })),
         "add_key" => Case::Member(Nothing, json!({ "key": "ssh-ed25519 AAAA" })),

@@ -127,6 +127,7 @@ async fn rentals(d: &mut Deeds<'_>) {
     d.secrets.extend(["planted-env".to_owned(), "planted-command".to_owned()]);
     let id = d.deed("rent", "POST", "/v1/instances", alice, env).await["id"].as_str().unwrap().to_owned();
     let path = |what: &str| format!("/v1/instances/{id}/{what}");
+    d.deed("set_rules", "PUT", &path("rules"), alice, json!({ "after": "8h" })).await;
     d.deed("stop", "POST", &path("stop"), alice, json!({})).await;
     site.state(&id.parse().unwrap(), State::Stopped, "stopped").await;
     d.run("DELETE FROM holds").await;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use axum::Router;
 use axum::body::{Body, BodyDataStream};
 use axum::http::Request;
 use base::AccountId;
@@ -16,27 +17,32 @@ use crate::db::{Db, both, write};
 use crate::site::{CARD, Person, Site, account, person, sequencer};
 
 /// A stream that has been opened. Every wait of it is bounded.
-struct Reader {
+pub struct Reader {
     body: BodyDataStream,
     buffer: String,
     last: i64,
 }
 
 impl Reader {
-    async fn open(site: &Site, by: &Person, query: &str, last: Option<i64>) -> Self {
+    pub async fn open(site: &Site, by: &Person, query: &str, last: Option<i64>) -> Self {
+        Self::open_at(&site.router, by, query, last).await
+    }
+
+    /// At one of several servers.
+    pub async fn open_at(router: &Router, by: &Person, query: &str, last: Option<i64>) -> Self {
         let mut request = Request::get(format!("/v1/events{query}"));
         request = request.header("authorization", format!("Bearer {}", by.token));
         if let Some(last) = last {
             request = request.header("last-event-id", last);
         }
-        let response = site.router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+        let response = router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
         assert_eq!(response.status(), 200);
         assert_eq!(response.headers()["content-type"], "text/event-stream");
         Self { body: response.into_body().into_data_stream(), buffer: String::new(), last: last.unwrap_or(0) }
     }
 
     /// The next event; its place is after the one before.
-    async fn next(&mut self) -> Value {
+    pub async fn next(&mut self) -> Value {
         loop {
             if let Some((block, rest)) = self.buffer.split_once("\n\n") {
                 let event = parse(block);
@@ -56,6 +62,18 @@ impl Reader {
     }
 }
 
+impl Reader {
+    /// Waits until the server ends the stream, without another event.
+    pub async fn end(mut self) {
+        while let Some(piece) = tokio::time::timeout(Duration::from_secs(30), self.body.next()).await.expect("it ends")
+        {
+            self.buffer.push_str(std::str::from_utf8(&piece.unwrap()).unwrap());
+        }
+        let events: Vec<_> = self.buffer.split("\n\n").filter_map(parse).collect();
+        assert!(events.is_empty(), "{events:?}");
+    }
+}
+
 /// One block of the stream; `None` for a comment.
 fn parse(block: &str) -> Option<Value> {
     let field = |name: &str| block.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(": "));
@@ -65,7 +83,7 @@ fn parse(block: &str) -> Option<Value> {
     Some(event)
 }
 
-async fn record(app: &App, account: Option<&AccountId>, subject: &str, data: Value) {
+pub async fn record(app: &App, account: Option<&AccountId>, subject: &str, data: Value) {
     let (account, subject) = (account.cloned(), subject.to_owned());
     let now = app.now();
     write!(app.store, |tx, account, subject, data| {
@@ -87,6 +105,31 @@ async fn what_happens_is_told_in_order(db: &Db) {
     site.post(&site.operator, "/v1/accounts/alpha/topups", json!({ "amount": "5" })).await.ok(201);
     let added = reader.next().await;
     assert_eq!((added["kind"].as_str(), added["data"]["amount"]["amount"].as_str()), (Some("topped-up"), Some("5.00")));
+}
+
+/// What somebody pays in, or brings along with his invitation, is told to its
+/// account alone.
+async fn money_that_comes_in_is_told_to_its_account(db: &Db) {
+    let site = Site::new(db).await;
+    sequencer(&db.store);
+    let invited = site.post(&site.operator, "/v1/invitations", json!({ "credit": "25" })).await.ok(201);
+    let mut bob = Reader::open(&site, &site.bob, "?after=0", None).await;
+    let body = json!({ "name": "wei", "password": "correct horse battery", "invitation": invited["secret"] });
+    crate::mailbox::stranger(&site, "/v1/signup", body.clone()).await.ok(201);
+    let body = json!({ "user": "wei", "password": "correct horse battery" });
+    let token = crate::mailbox::stranger(&site, "/v1/login", body).await.ok(201)["token"].as_str().unwrap().to_owned();
+    let wei = Person { id: site.alice.id.clone(), token };
+    let mut told = Reader::open(&site, &wei, "?after=0", None).await;
+    let mut next = told.next().await;
+    while next["kind"] != "topped-up" {
+        next = told.next().await;
+    }
+    assert_eq!(next["data"]["amount"]["amount"], "25.00");
+    site.post(&site.operator, "/v1/accounts/wei/topups", json!({ "amount": "7" })).await.ok(201);
+    let next = told.next().await;
+    assert_eq!((next["kind"].as_str(), next["data"]["amount"]["amount"].as_str()), (Some("topped-up"), Some("7.00")));
+    record(&site.app, Some(&site.beta), "other", json!("last")).await;
+    assert_eq!(bob.next().await["data"], "last");
 }
 
 /// Without a place to begin, it begins with what happens from now on.
@@ -251,6 +294,7 @@ async fn the_client_follows(db: &Db) {
 
 both!(
     what_happens_is_told_in_order,
+    money_that_comes_in_is_told_to_its_account,
     it_begins_where_it_is_told,
     the_events_of_one_millisecond_keep_their_order,
     coming_back_neither_loses_nor_doubles,

@@ -255,7 +255,49 @@ async fn a_view_shows_cards_node_and_proven_cost(db: &Db) {
     assert_eq!(shown["gpu"], CARD);
 }
 
+/// What is named changes, also while it runs; what would stop it at once is refused.
+async fn rules_change_while_it_runs(db: &Db) {
+    let site = Site::new(db).await;
+    let id = site.running("job", Span::from_secs(3_600)).await;
+    site.proven(site.app.now()).await;
+    let set = async |body: Value| site.put(&site.alice, "/v1/instances/job/rules", body).await;
+    let view = set(json!({ "idle": "30m", "at": "2099-01-01T00:00:00Z" })).await.ok(200);
+    assert_eq!(view["stop_rules"], json!({ "idle": "30m", "at": "2099-01-01T00:00:00Z" }));
+    assert!(view["rules"][0].as_str().unwrap().contains("30m"), "{}", view["rules"]);
+    let view = set(json!({ "at": "off", "after": "8h", "budget": "50", "snooze": "2h" })).await.ok(200);
+    let rules = &view["stop_rules"];
+    assert_eq!((&rules["idle"], &rules["after"], rules.get("at")), (&json!("30m"), &json!("8h"), None));
+    assert_eq!(rules["budget"]["amount"], "50.00");
+    assert!(rules["snoozed_until"].as_str().unwrap() > site.app.now().to_string().as_str());
+    assert!(view["rules"].as_array().unwrap().last().unwrap().as_str().unwrap().contains("snoozed"));
+    // Its controller looks at once.
+    let row = site.row(&id).await;
+    assert!(row.due_at.is_some_and(|at| at <= site.app.now()), "{row:?}");
+    assert_eq!((row.state.as_str(), row.generation), ("running", 1));
+    for (body, cause, words) in [
+        (json!({}), "invalid-request", "no rule is named"),
+        (json!({ "after": "59m" }), "invalid-request", "would stop it at once"),
+        (json!({ "budget": "0.01" }), "invalid-request", "has cost"),
+        (json!({ "idle": "1s" }), "invalid-request", "too short"),
+        (json!({ "snooze": "30d" }), "invalid-request", "cannot be snoozed"),
+        (json!({ "budget": "-1" }), "invalid-amount", "budget"),
+    ] {
+        set(body).await.says(422, cause, &[words]);
+    }
+    let events = site.get(&site.alice, "/v1/instances/job/events").await.ok(200).to_string();
+    assert_eq!(events.matches("rules-changed").count(), 0, "events are numbered by the controllers");
+    assert_eq!(site.number("SELECT COUNT(*) FROM events WHERE kind = 'rules-changed'").await, 2);
+    assert_eq!(site.number("SELECT COUNT(*) FROM audit_log WHERE action = 'set_rules' AND result = 'done'").await, 2);
+    // At rest the rules are those of the next start; there is nothing to snooze.
+    site.state(&id, State::Stopped, "stopped").await;
+    set(json!({ "snooze": "1h" })).await.says(409, "wrong-state", &["nothing to snooze"]);
+    assert_eq!(set(json!({ "after": "5m" })).await.ok(200)["stop_rules"]["after"], "5m");
+    site.state(&id, State::Released, "released").await;
+    set(json!({ "after": "5m" })).await.problem(409, "wrong-state");
+}
+
 both!(
+    rules_change_while_it_runs,
     it_is_found_by_id_slug_and_name,
     an_ambiguous_name_lists_its_candidates,
     each_state_takes_what_it_can,

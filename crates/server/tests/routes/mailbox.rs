@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use control::Clock;
 use deliver::Way;
 use serde_json::{Value, json};
@@ -72,7 +74,12 @@ impl Mailbox {
                 let line = head.lines().find_map(|l| l.strip_prefix(name));
                 line.unwrap_or_default().to_owned()
             };
-            assert!(!head.contains("base64") && !head.contains("quoted-printable"), "{head}");
+            assert!(!head.contains("quoted-printable"), "{head}");
+            let body = match header("Content-Transfer-Encoding: ").as_str() {
+                // What is not English.
+                "base64" => String::from_utf8(STANDARD.decode(body.replace("\r\n", "")).unwrap()).unwrap(),
+                _ => body.to_owned(),
+            };
             Mail { to: header("To: "), subject: header("Subject: "), text: body.replace("\r\n", "\n") }
         };
         self.files().into_iter().map(read).collect()

@@ -46,6 +46,7 @@ mod session;
 mod settings;
 mod sign_up;
 mod site;
+mod standing;
 mod stream;
 mod tokens;
 mod users;

@@ -128,7 +128,7 @@ async fn an_invitation_is_accepted_once(db: &Db) {
     assert_eq!(list.ok(200)["invitations"][0]["by"], "alice");
     assert_eq!(
         accept(&site, &site.bob, &made["secret"]).await.ok(200),
-        json!({ "id": site.alpha.as_str(), "name": "alpha", "role": "member" })
+        json!({ "id": site.alpha.as_str(), "name": "alpha", "role": "member", "currency": "CNY", "time_zone": "Asia/Shanghai" })
     );
     let carol = person(&site.app, "carol", false).await;
     accept(&site, &carol, &made["secret"]).await.says(404, "not-found", &["this invitation", "ask for a new one"]);

@@ -128,6 +128,13 @@ impl Provider {
         panic!("the provider never sends the browser back");
     }
 
+    /// How often it was asked who it is, and for its keys.
+    async fn counts(&self, path: &str) -> (i64, i64) {
+        let get = http::Request::get(format!("{}{path}", self.issuer)).body(vec![]).unwrap();
+        let counts: Value = serde_json::from_slice(self.http.send(get).await.unwrap().body()).unwrap();
+        (counts["discovery"].as_i64().unwrap(), counts["keys"].as_i64().unwrap())
+    }
+
     /// The whole way; where the browser is at its end.
     async fn sign_in(&self, site: &Site, browser: &mut Browser, who: &str, start: &str) -> String {
         let begun = browser.get(site, start).await;
@@ -264,6 +271,21 @@ async fn newcomers_come_by_the_rule_of_the_site(db: &Db) {
     assert_eq!(provider.sign_in(&site, &mut Browser::default(), "li", START).await, "/");
 }
 
+/// What it says of itself is kept for a while; other keys are found all the same.
+async fn a_provider_is_not_asked_who_it_is_each_time(db: &Db) {
+    let provider = Provider::start().await;
+    let site = provider.site(db, "email", "hush-oidc").await;
+    for who in ["bo", "li", "bo"] {
+        assert_eq!(provider.sign_in(&site, &mut Browser::default(), who, START).await, "/");
+        assert_eq!(provider.counts("/counts").await, (1, 1), "{who}");
+    }
+    provider.counts("/rotate").await;
+    for who in ["bo", "li"] {
+        assert_eq!(provider.sign_in(&site, &mut Browser::default(), who, START).await, "/");
+        assert_eq!(provider.counts("/counts").await, (2, 2), "{who}");
+    }
+}
+
 async fn a_provider_that_is_wrong_or_away_signs_nobody_in(db: &Db) {
     let provider = Provider::start().await;
     let site = provider.site(db, "email", "another secret").await;
@@ -286,5 +308,6 @@ both!(
     nobody_takes_a_user_over_by_his_address,
     a_sign_in_belongs_to_the_browser_that_began_it,
     newcomers_come_by_the_rule_of_the_site,
+    a_provider_is_not_asked_who_it_is_each_time,
     a_provider_that_is_wrong_or_away_signs_nobody_in,
 );

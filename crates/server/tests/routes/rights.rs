@@ -85,6 +85,7 @@ fn line(operation: &str, about: &About) -> Line {
         "quote" | "rent" => (Account(Rent), String::new(), json!({ "gpu": CARD, "account": "alpha" })),
         "instance" | "why" | "usage" | "instance_events" => (Account(SeeInstances), about.instance.to_string(), none),
         "stop" | "release" => (Account(ChangeInstances), about.instance.to_string(), none),
+        "set_rules" => (Account(ChangeInstances), about.instance.to_string(), json!({ "idle": "1h" })),
         "start" => (Account(Rent), about.instance.to_string(), json!({})),
         "stream" => (Account(UseInstances), about.instance.to_string(), none),
         "members" | "quotas" | "projects" | "project_quotas" => (Account(SeeMembers), "alpha".into(), none),

@@ -11,7 +11,7 @@ use store::invitations::{self, Invitation};
 
 use crate::answer::Answer;
 use crate::db::{Db, both, write};
-use crate::mailbox::{Mailbox, set, site_with_mail, stranger};
+use crate::mailbox::{Mailbox, SITE, set, site_with_mail, stranger};
 use crate::site::{Person, Site, request};
 
 const PASSWORD: &str = "correct horse battery";
@@ -86,7 +86,10 @@ async fn an_invitation_leads_into_its_account_once(db: &Db) {
     let whoami = request("GET", "/v1/whoami", None, None, &[("cookie", &cookie)]);
     let whoami = site.send(whoami).await.ok(200);
     assert_eq!(whoami["csrf"], csrf.as_str());
-    assert_eq!(whoami["accounts"], json!([{ "id": site.alpha, "name": "alpha", "role": "member" }]));
+    assert_eq!(
+        whoami["accounts"],
+        json!([{ "id": site.alpha, "name": "alpha", "role": "member", "currency": "CNY", "time_zone": "Asia/Shanghai" }])
+    );
     let out = request("POST", "/v1/logout", None, None, &[("cookie", &cookie), ("x-csrf-token", &csrf)]);
     assert_eq!(site.send(out).await.status, 204);
     // Used up: nobody sees what it was for.
@@ -226,18 +229,36 @@ async fn who_reads_the_mail_has_the_address(db: &Db) {
 async fn an_operator_approves_whom_no_operator_invited(db: &Db) {
     let (site, mailbox) = by_email(db).await;
     set(&site, json!({ "approval": true })).await;
-    sign_up(&site, "wei", json!({ "email": "wei@example.org" })).await.ok(201);
-    let link = mailbox.take(&site.app).await.pop().unwrap().secret("/verify");
-    let done = stranger(&site, "/v1/email/verify", json!({ "token": link })).await.ok(200);
-    assert_eq!(done["state"], "awaiting-approval");
+    for (name, language) in [("wei", "en"), ("fei", "zh-CN")] {
+        let email = format!("{name}@example.org");
+        sign_up(&site, name, json!({ "email": email, "language": language })).await.ok(201);
+        let link = mailbox.take(&site.app).await.pop().unwrap().secret("/verify");
+        let done = stranger(&site, "/v1/email/verify", json!({ "token": link })).await.ok(200);
+        assert_eq!(done["state"], "awaiting-approval");
+    }
     login(&site, "wei").await.says(403, "awaiting-approval", &["not approved"]);
     let by_member = sign_up(&site, "bo", json!({ "invitation": invite(&site, |_| ()).await, "cookie": true })).await;
     assert_eq!(by_member.header("set-cookie"), "");
     assert_eq!(by_member.ok(201), json!({ "state": "awaiting-approval" }));
     let by_operator = sign_up(&site, "li", json!({ "invitation": invite(&site, of_ones_own("0")).await })).await;
     assert_eq!(by_operator.ok(201)["state"], "ready");
-    site.send(request("POST", "/v1/users/wei/approve", Some(&site.operator), None, &[])).await.ok(200);
+    let decide = async |what: &str| {
+        let path = format!("/v1/users/{what}");
+        site.send(request("POST", &path, Some(&site.operator), None, &[])).await.ok(200);
+        mailbox.take(&site.app).await
+    };
+    let mail = decide("wei/approve").await.pop().unwrap();
+    assert_eq!((mail.to.as_str(), mail.subject.as_str()), ("wei@example.org", "Lab: welcome"));
+    assert!(mail.text.contains("`wei`") && mail.text.contains(&format!("{SITE}/sign-in")), "{}", mail.text);
     login(&site, "wei").await.ok(201);
+    // Who is refused hears it in his language.
+    let mail = decide("fei/disable").await.pop().unwrap();
+    assert_eq!(mail.to, "fei@example.org");
+    assert!(mail.text.contains("未通过您的用户“fei”"), "{}", mail.text);
+    // Later changes are no answer to a sign-up, and who has proven no address gets no mail.
+    for what in ["fei/enable", "wei/disable", "bo/approve"] {
+        assert!(decide(what).await.is_empty(), "{what}");
+    }
 }
 
 /// The link in the mail is of the site, however the inviter called it.

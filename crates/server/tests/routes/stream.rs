@@ -15,9 +15,9 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 use crate::db::{Db, both};
 use crate::site::{Person, Site, request};
 
-type Socket = WebSocketStream<TcpStream>;
+pub type Socket = WebSocketStream<TcpStream>;
 
-async fn connect(site: &Site, by: &Person, reference: &str) -> Result<Socket, Error> {
+pub async fn connect(site: &Site, by: &Person, reference: &str) -> Result<Socket, Error> {
     let address = site.listen().await;
     let mut request = format!("ws://{address}/v1/instances/{reference}/stream").into_client_request().unwrap();
     let token = format!("Bearer {}", by.token);
@@ -33,12 +33,12 @@ async fn open(site: &Site) -> (Socket, DuplexStream) {
     (socket, site.reach.end().await)
 }
 
-async fn next(socket: &mut Socket) -> Option<Result<Message, Error>> {
+pub async fn next(socket: &mut Socket) -> Option<Result<Message, Error>> {
     tokio::time::timeout(Duration::from_secs(30), socket.next()).await.expect("something comes")
 }
 
 /// The end of what comes out of the caller's side.
-async fn rest(end: &mut DuplexStream) -> Vec<u8> {
+pub async fn rest(end: &mut DuplexStream) -> Vec<u8> {
     let mut bytes = Vec::new();
     tokio::time::timeout(Duration::from_secs(30), end.read_to_end(&mut bytes)).await.expect("it ends").unwrap();
     bytes

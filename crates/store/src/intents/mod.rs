@@ -5,11 +5,13 @@
 
 mod release;
 mod rent;
+mod rules;
 mod start;
 mod stop;
 
 pub use release::release;
 pub use rent::{Rented, rent};
+pub use rules::{hold_rules, set_rules};
 pub use start::{Restart, start};
 pub use stop::stop;
 

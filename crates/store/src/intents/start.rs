@@ -31,7 +31,7 @@ pub async fn start(tx: &mut Tx<'_>, id: &InstanceId, restart: &Restart, now: Tim
         "UPDATE instances SET desired = 'running', state = 'requested', state_since = $2, deadline_at = $3, due_at = $2,
             wishes = wishes + 1, generation = generation + 1, gpu = $4, count = $5, cpus = $6, memory_mib = $7,
             disk_mib = $8, rate = $9, price_version = $10, rules = $11, reason = NULL, notices = '[]', ready_at = NULL,
-            on_start_exit = NULL, lease_token = NULL, lease_until = 0
+            on_start_exit = NULL, snoozed_until = NULL, lease_token = NULL, lease_until = 0
          WHERE id = $1 AND state IN ('stopped', 'lost', 'failed') AND desired <> 'released'",
     )
     .bind(id.as_str())

@@ -135,6 +135,7 @@ pub fn wish(site: &Site, n: u128) -> Instance {
         on_start: Some("true".into()),
         on_start_exit: None,
         rules: Rules::default(),
+        snoozed_until: None,
         reason: None,
         notices: vec![],
         ready_at: None,

@@ -45,6 +45,8 @@ async fn passwords_and_roles_are_replaced(db: &Db) {
         account: account.clone(),
         account_name: name.into(),
         role,
+        currency: "CNY".into(),
+        time_zone: "Asia/Shanghai".into(),
     };
     let want = [member(&site.account, "renter", Role::Billing), member(&second.id, "zeta", Role::Viewer)];
     assert_eq!(users::memberships(&mut read, &site.user).await.unwrap(), want);

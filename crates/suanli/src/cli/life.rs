@@ -7,13 +7,14 @@ use clap::Args;
 use super::watch::{Goal, Watch};
 use super::{Failure, Outcome, rent};
 use crate::output::{Output, clean};
-use crate::{login_file, terminal};
+use crate::{inside, login_file, terminal};
 
 /// Stop an instance; its data stay, its cards are given back
 #[derive(Debug, Args)]
 pub struct Stop {
-    /// Id, slug or name of the instance
-    id: String,
+    /// Id, slug or name of the instance; inside of one it may be left out
+    #[arg(required = inside::must_name())]
+    id: Option<String>,
     /// Keep the cards while it is stopped (not offered yet)
     #[arg(long)]
     hold: bool,
@@ -61,7 +62,7 @@ impl Stop {
                 .hint("stop without --hold: the data stay, the cards go back to stock")
                 .into());
         }
-        let mut view = client.stop(&self.id).await?;
+        let mut view = client.stop(&inside::named_or_own(self.id)?).await?;
         if self.wait {
             view = Watch::new(&client, &view).until(Goal::Stopped).await?;
         }

@@ -9,9 +9,9 @@ use client::Client;
 use serde_json::json;
 
 use super::Outcome;
-use crate::login_file;
 use crate::output::{Output, Table, note};
 use crate::terminal;
+use crate::{inside, login_file};
 
 /// Sign in to a server and save the login
 #[derive(Debug, Args)]
@@ -133,7 +133,21 @@ impl Logout {
 impl WhoAmI {
     pub async fn run(self, out: &Output) -> Outcome {
         let client = login_file::client()?;
-        let me = client.whoami().await?;
+        let me = match (client.whoami().await, inside::find()) {
+            // The token inside an instance is nobody: it does not even know whose it is.
+            (Err(error), Some(inside)) if error.cause() == Cause::Forbidden => {
+                let view = client.instance(&inside.instance).await?;
+                out.result(&json!({ "instance": view }), |out| {
+                    let mut facts = Table::new(&[]);
+                    facts.fact("instance", format!("{} ({}), this one", view.name, view.id));
+                    facts.fact("server", client.url());
+                    facts.fact("may", "see and stop itself, nothing else");
+                    facts.render(out.paint)
+                });
+                return Ok(0);
+            }
+            (me, _) => me?,
+        };
         out.result(&me, |out| {
             let mut facts = Table::new(&[]);
             facts.fact("user", format!("{} ({})", me.user.name, me.user.id));

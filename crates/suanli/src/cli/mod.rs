@@ -25,9 +25,11 @@ mod recovery;
 mod rent;
 #[cfg(feature = "server")]
 mod restore;
+mod rule;
 mod run;
 #[cfg(feature = "server")]
 mod secret;
+mod session;
 mod show;
 mod site;
 mod ssh;
@@ -99,6 +101,8 @@ enum Verb {
     Whoami(login::WhoAmI),
     Password(password::Password),
     #[command(subcommand)]
+    Session(session::Session),
+    #[command(subcommand)]
     Totp(totp::Totp),
     Offers(offers::Offers),
     Quote(quote::Quote),
@@ -114,6 +118,8 @@ enum Verb {
     Stop(life::Stop),
     Start(life::Start),
     Release(life::Release),
+    #[command(subcommand)]
+    Rule(rule::Rule),
     Why(why::Why),
     Bill(bill::Bill),
     Balance(bill::Balance),
@@ -161,6 +167,7 @@ impl Cli {
             Verb::Logout(verb) => verb.run(&out).await,
             Verb::Whoami(verb) => verb.run(&out).await,
             Verb::Password(verb) => verb.run(&out).await,
+            Verb::Session(verb) => verb.run(&out).await,
             Verb::Totp(verb) => verb.run(&out).await,
             Verb::Site(verb) => verb.run(&out).await,
             Verb::Offers(verb) => verb.run(&out).await,
@@ -177,6 +184,7 @@ impl Cli {
             Verb::Stop(verb) => verb.run(&out).await,
             Verb::Start(verb) => verb.run(&out).await,
             Verb::Release(verb) => verb.run(&out).await,
+            Verb::Rule(verb) => verb.run(&out).await,
             Verb::Why(verb) => verb.run(&out).await,
             Verb::Bill(verb) => verb.run(&out).await,
             Verb::Balance(verb) => verb.run(&out).await,

@@ -1,8 +1,11 @@
 //! Quotas of an account and its projects.
 
+use std::collections::BTreeMap;
+
 use api::quota::{Amounts, ProjectView, Quotas, SetQuotas};
 use base::{Cause, Error, Money, Result};
 use clap::Args;
+use domain::catalogue::Catalogue;
 use domain::project::Project;
 
 use super::rent::assignment;
@@ -50,12 +53,8 @@ impl Quota {
             Some(project) => client.project_quotas(&account, project.as_str()).await?,
         };
         if self.changes() {
-            let gpus = if self.gpu.is_empty() { Vec::new() } else { client.gpus().await? };
-            let slug = |name: &str| {
-                let same = |one: &str| one.eq_ignore_ascii_case(name);
-                gpus.iter().find(|m| same(&m.slug) || same(&m.name)).map_or_else(|| name.to_owned(), |m| m.slug.clone())
-            };
-            let wanted = self.merged(quotas.quotas, slug)?;
+            let has = quotas.quotas.cards.clone();
+            let wanted = self.merged(quotas.quotas, |name| known(name, &has))?;
             quotas = match &project {
                 None => client.set_quotas(&account, &wanted).await?,
                 Some(project) => client.set_project_quotas(&account, project.as_str(), &wanted).await?,
@@ -93,6 +92,13 @@ impl Quota {
             spend_per_day,
         })
     }
+}
+
+/// The model that has a quota already and that a name means, as its slug; any other
+/// name is left to the server, which knows the models of the site.
+fn known(name: &str, has: &BTreeMap<String, i64>) -> String {
+    let found = Catalogue::builtin().resolve_among(name, |m| has.contains_key(&m.slug)).ok();
+    found.filter(|m| has.contains_key(&m.slug)).map_or_else(|| name.to_owned(), |m| m.slug.clone())
 }
 
 /// A limit as people write it.
@@ -196,5 +202,16 @@ mod tests {
         assert_eq!((merged.cards_total, merged.instances, merged.storage_gib), (None, Some(5), Some(100)));
         assert_eq!(merged.spend_per_day.unwrap().to_string(), "2.50");
         assert!(number("many").is_err());
+    }
+
+    #[test]
+    fn any_name_of_a_model_means_the_quota_that_it_has() {
+        let has = [("t4-16g".to_owned(), 1)].into();
+        for name in ["T4", "t4-16g", "Tesla T4"] {
+            assert_eq!(known(name, &has), "t4-16g");
+        }
+        for name in ["A100", "RTX 4090", "nonsense"] {
+            assert_eq!(known(name, &has), name);
+        }
     }
 }

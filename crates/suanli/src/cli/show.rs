@@ -8,20 +8,21 @@ use client::Client;
 use super::Outcome;
 use super::ls::state_cell;
 use super::offers::isolation;
-use crate::login_file;
 use crate::output::{Cell, Output, Style, Table, json, money, per_hour, print};
+use crate::{inside, login_file};
 
 /// Show one instance
 #[derive(Debug, Args)]
 pub struct Show {
-    /// Id, slug or name of the instance
-    id: String,
+    /// Id, slug or name of the instance; inside of one it may be left out
+    #[arg(required = inside::must_name())]
+    id: Option<String>,
 }
 
 impl Show {
     pub async fn run(self, out: &Output) -> Outcome {
         let client = login_file::client()?;
-        let view = client.instance(&self.id).await?;
+        let view = client.instance(&inside::named_or_own(self.id)?).await?;
         if out.json {
             json(&view);
         } else {

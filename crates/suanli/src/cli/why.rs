@@ -4,19 +4,20 @@ use clap::Args;
 
 use super::Outcome;
 use super::ls::state_cell;
-use crate::login_file;
 use crate::output::{Output, Table};
+use crate::{inside, login_file};
 
 /// Tell why an instance waits, stopped or failed, and what would help
 #[derive(Debug, Args)]
 pub struct Why {
-    /// Id, slug or name of the instance
-    id: String,
+    /// Id, slug or name of the instance; inside of one it may be left out
+    #[arg(required = inside::must_name())]
+    id: Option<String>,
 }
 
 impl Why {
     pub async fn run(self, out: &Output) -> Outcome {
-        let why = login_file::client()?.why(&self.id).await?;
+        let why = login_file::client()?.why(&inside::named_or_own(self.id)?).await?;
         out.result(&why, |out| words(&why, out));
         Ok(0)
     }

@@ -85,6 +85,7 @@ pub fn instance(state: State, reason: Option<Reason>) -> InstanceView {
         price_version: "89abcdef01234567".into(),
         cost_so_far: money("0.421337"),
         rules: vec!["stops after 2h without activity".into()],
+        stop_rules: Default::default(),
         notices: vec!["this host cannot limit memory".into()],
         on_start: Some("python3 train.py".into()),
         on_start_exit: None,
@@ -261,7 +262,13 @@ pub fn user() -> UserView {
 pub fn me() -> WhoAmI {
     WhoAmI {
         user: user(),
-        accounts: vec![Membership { id: account_id(), name: "lab".into(), role: "owner".into() }],
+        accounts: vec![Membership {
+            id: account_id(),
+            name: "lab".into(),
+            role: "owner".into(),
+            currency: "CNY".into(),
+            time_zone: "Asia/Shanghai".into(),
+        }],
         providers: vec![],
         csrf: None,
         token: None,

@@ -17,6 +17,7 @@ use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::Params;
 use crate::observed::Open;
+use crate::standing::Watched;
 use crate::state::App;
 use crate::views;
 
@@ -52,31 +53,39 @@ pub async fn events(
         }
     };
     let counted = app.observed.opened(Open::Readers);
-    let audience = caller.audience();
-    let written = app.store.watch();
-    let start = (app, audience, query.subject, from, written, Vec::new().into_iter());
-    let events = stream::unfold(start, |(app, audience, subject, mut from, mut written, mut ready)| async move {
+    let (written, watched) = (app.store.watch(), Watched::new(&app, caller));
+    let start = (app, watched, query.subject, from, written, Vec::new().into_iter());
+    let events = stream::unfold(start, |(app, mut watched, subject, mut from, mut written, mut ready)| async move {
         loop {
+            if watched.has_changed() {
+                // Read anew: what was his to see when it was read may not be any more.
+                ready = Vec::new().into_iter();
+            }
+            // Signed out: the stream ends.
+            let audience = watched.caller()?.audience();
             if let Some(event) = ready.next() {
                 let event: store::events::Event = event;
                 from = event.seq;
                 let wire = Event::default().id(event.seq.to_string()).event(event.kind.clone());
                 // A view is plain data: it always has a JSON form.
                 let wire = wire.json_data(views::event(event)).unwrap_or_default();
-                return Some((Ok(wire), (app, audience, subject, from, written, ready)));
+                return Some((Ok(wire), (app, watched, subject, from, written, ready)));
             }
             written.mark_unchanged();
-            let (of, about) = (audience.clone(), subject.clone());
+            let about = subject.clone();
             // As of one moment: what is read account by account at different ones could pass over an event between.
             let found = app
                 .store
-                .snapshot(move |db| async move { after(db, &of, about.as_deref(), from, BATCH).await }.boxed())
+                .snapshot(move |db| async move { after(db, &audience, about.as_deref(), from, BATCH).await }.boxed())
                 .await;
             match found {
                 Ok(found) if !found.is_empty() => ready = found.into_iter(),
                 Ok(_) => {
                     // A write of this process, or the time after which those of others are looked for.
-                    let _ = tokio::time::timeout(LOOK_AGAIN, written.changed()).await;
+                    tokio::select! {
+                        _ = tokio::time::timeout(LOOK_AGAIN, written.changed()) => {}
+                        () = watched.changed() => {}
+                    }
                 }
                 Err(error) => {
                     tracing::warn!(%error, "the event stream ends; its reader resumes where it was");

@@ -4,6 +4,7 @@ pub mod events;
 pub mod list;
 pub mod release;
 pub mod rent;
+pub mod rules;
 pub mod show;
 pub mod start;
 pub mod stop;

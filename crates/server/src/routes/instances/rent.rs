@@ -135,6 +135,7 @@ fn instance(
         on_start: request.on_start,
         on_start_exit: None,
         rules: wish.rules,
+        snoozed_until: None,
         reason: None,
         notices: vec![],
         ready_at: None,

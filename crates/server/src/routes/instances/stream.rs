@@ -19,6 +19,7 @@ use crate::extract::Reference;
 use crate::observed::Open;
 use crate::reach::Pipe;
 use crate::resolve;
+use crate::standing::Watched;
 use crate::state::App;
 
 /// Largest piece that is passed on at once, bytes.
@@ -54,33 +55,41 @@ pub async fn stream(
     let upgrade = upgrade.map_err(|_| {
         Error::new(Cause::InvalidRequest, "this path is a WebSocket").hint("`suanli exec` and `suanli ssh` speak it")
     })?;
+    let mut watched = Watched::new(&app, caller);
     let pipe = app.reach.open(node, &i.id).await?;
     let upgrade = upgrade.max_message_size(MOST_MESSAGE).max_frame_size(MOST_MESSAGE);
     // What waits for a caller who does not read is one piece in each direction.
     let upgrade = upgrade.write_buffer_size(0).max_write_buffer_size(4 * PIECE);
     let (counted, quiet) = (app.observed.opened(Open::Streams), app.guard.limits.stalled);
     Ok(upgrade.on_upgrade(async move |socket| {
-        carry(socket, pipe, quiet).await;
+        let lost = watched.until_not(|caller| caller.may(Action::UseInstances, &i.account).is_ok());
+        carry(socket, pipe, quiet, lost).await;
         drop(counted);
     }))
 }
 
 /// Copies both ways until the instance's side ends or the caller goes away. After
 /// each `quiet` without a word from inside, the caller is asked whether he is
-/// there: where the instance does not listen either, nothing else would tell.
-async fn carry(socket: WebSocket, pipe: Box<dyn Pipe>, quiet: Duration) {
+/// there: where the instance does not listen either, nothing else would tell. It
+/// ends too when the caller has `lost` his right to it.
+async fn carry(socket: WebSocket, pipe: Box<dyn Pipe>, quiet: Duration, lost: impl Future<Output = ()>) {
     let (mut to_caller, mut from_caller) = socket.split();
     let (from_inside, to_inside) = tokio::io::split(pipe);
     let ended = tokio::select! {
         ended = outward(from_inside, &mut to_caller, quiet) => ended,
         // The caller has gone: dropping the pipe tells the helper inside.
         why = inward(&mut from_caller, to_inside) => Some(why),
+        () = lost => Some(Gone::Lost),
     };
     let farewell = async {
         match ended {
             Some(Gone::TooLarge) => {
                 let reason = "a message was larger than one frame".into();
                 let _ = to_caller.send(Message::Close(Some(CloseFrame { code: close_code::SIZE, reason }))).await;
+            }
+            Some(Gone::Lost) => {
+                let reason = "you are signed out, or may not use this instance any more".into();
+                let _ = to_caller.send(Message::Close(Some(CloseFrame { code: close_code::POLICY, reason }))).await;
             }
             // Sends the answer to a close that the caller has sent.
             Some(Gone::Closed) => drop(to_caller.flush().await),
@@ -95,9 +104,11 @@ async fn carry(socket: WebSocket, pipe: Box<dyn Pipe>, quiet: Duration) {
     let _ = tokio::time::timeout(FAREWELL, farewell).await;
 }
 
-/// Why nothing more comes from the caller.
+/// Why nothing more comes from the caller, or is taken from him.
 enum Gone {
     Closed,
+    /// He may not any more.
+    Lost,
     Unreachable,
     TooLarge,
 }

@@ -12,7 +12,7 @@ use store::instances::Instance;
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::Reference;
-use crate::rent::sentences;
+use crate::rules::sentences;
 use crate::state::App;
 use crate::{accounts as money, resolve};
 
@@ -36,7 +36,7 @@ pub async fn why(State(app): State<App>, caller: Caller, Reference(id): Referenc
         && i.desired == Desired::Running
         && let Some(account) = accounts::get(&mut db, &i.account).await?
     {
-        next.extend(sentences(&i.rules, &account.time_zone, &account.currency));
+        next.extend(sentences(&i.rules, i.snoozed_until, &account.time_zone, &account.currency));
         if let Some(ends) = money::balance(&app, &mut db, &account).await?.money_ends_at {
             next.push(format!(
                 "the account's money ends at {ends} if everything goes on; then it is stopped and its data kept"

@@ -13,6 +13,7 @@ use crate::auth::{InPerson, token_hash};
 use crate::error::ApiResult;
 use crate::extract::Body;
 use crate::state::App;
+use crate::{joining, views};
 
 /// Accepts an invitation into an account, as the user who is signed in.
 #[utoipa::path(post, path = "/v1/invitations/accept", operation_id = "accept_invitation", tag = "members", request_body = AcceptInvitation,
@@ -44,21 +45,25 @@ pub async fn accept_invitation(
             .into());
     }
     let note = caller.note("accept_invitation").to(&found.id).of(&account).became(json!({ "role": found.role }));
-    let (id, user, role, into) = (found.id.clone(), caller.user.id.clone(), found.role, account.clone());
+    let (user, into) = (caller.user.clone(), account.clone());
     app.store
         .write(move |tx| {
-            let (id, user, into, note) = (id.clone(), user.clone(), into.clone(), note.clone());
+            let (found, user, into, note) = (found.clone(), user.clone(), into.clone(), note.clone());
             async move {
-                if !invitations::use_up(tx, &id, &user, now).await? {
+                if !invitations::use_up(tx, &found.id, &user.id, now).await? {
                     return Err(missing().into());
                 }
-                if !members::add(tx, &into, &user, role, now).await? {
+                if !members::add(tx, &into, &user.id, found.role, now).await? {
                     return Err(Error::new(Cause::AlreadyExists, "you belong to this account already").into());
                 }
+                joining::tell_joined(tx, &user, &found, &into, now).await?;
                 note.write(tx, now).await
             }
             .boxed()
         })
         .await?;
-    Ok(Json(Membership { id: account, name: found.into.unwrap_or_default(), role: role.to_string() }))
+    let mut db = app.store.read().await?;
+    let joined = users::memberships(&mut db, &caller.user.id).await?.into_iter().find(|m| m.account == account);
+    let joined = joined.ok_or_else(|| Error::not_found("the account"))?;
+    Ok(Json(views::membership(&joined)))
 }

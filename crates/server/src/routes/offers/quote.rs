@@ -9,7 +9,8 @@ use domain::rights::Action;
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::Body;
-use crate::rent::{sentences, wish};
+use crate::rent::wish;
+use crate::rules::sentences;
 use crate::state::App;
 use crate::{accounts, resolve};
 
@@ -38,7 +39,7 @@ pub async fn quote(
             "a stop gives the cards back and keeps the data; stopped it costs {} {} an hour",
             wish.quote.stopped_rate, account.currency
         ),
-        rules: sentences(&wish.rules, &account.time_zone, &account.currency),
+        rules: sentences(&wish.rules, None, &account.time_zone, &account.currency),
         quote: wish.quote,
     }))
 }

@@ -1,6 +1,6 @@
 //! `GET /v1/whoami`
 
-use api::session::{Membership, TokenLimits, WhoAmI};
+use api::session::{TokenLimits, WhoAmI};
 use axum::Json;
 use axum::extract::State;
 use base::Error;
@@ -22,12 +22,9 @@ pub async fn whoami(State(app): State<App>, caller: Caller) -> ApiResult<Json<Wh
     };
     let limits = caller.token.limits.as_ref();
     let token = limits.map(|l| TokenLimits { scopes: Some(l.scopes.iter().map(ToString::to_string).collect()) });
-    let accounts = caller.memberships.iter();
-    let accounts =
-        accounts.map(|m| Membership { id: m.account.clone(), name: m.account_name.clone(), role: m.role.to_string() });
     Ok(Json(WhoAmI {
         user: views::user(&profile, pending),
-        accounts: accounts.collect(),
+        accounts: views::memberships(&caller.memberships),
         providers,
         csrf: caller.csrf.clone(),
         token,

@@ -13,6 +13,7 @@ use super::{find_below, row};
 use crate::auth::{Caller, Operator, does};
 use crate::error::ApiResult;
 use crate::extract::Reference;
+use crate::letters::Post;
 use crate::state::App;
 
 /// Lets a user in who waits for it (operator).
@@ -67,11 +68,12 @@ async fn change(
         return Err(Error::new(Cause::WrongState, format!("this user is {}", was.as_str())).into());
     }
     let (now, id) = (app.now(), person.user.id.clone());
+    let post = Post::new(app, &app.settings().await?, now);
     let note = caller.note(deed).to(&id);
     let note = note.was(json!({ "state": was.as_str() })).became(json!({ "state": to.as_str() }));
     app.store
         .write(move |tx| {
-            let (id, note) = (id.clone(), note.clone());
+            let (id, note, post) = (id.clone(), note.clone(), post.clone());
             async move {
                 if !users::set_state(tx, &id, was, to).await? {
                     return Err(refusal());
@@ -79,6 +81,9 @@ async fn change(
                 if to == UserState::Disabled {
                     tokens::end_all(tx, &id, None).await?;
                     tokens::end_all_api(tx, &id).await?;
+                }
+                if was == UserState::AwaitingApproval {
+                    post.decided(tx, &id, to == UserState::Active).await?;
                 }
                 note.write(tx, now).await?;
                 Outcome::Ok(())
