@@ -12,6 +12,12 @@ export default () =>
     await two.locator("h1").first().waitFor();
     await rent(one);
     await shows(two, "running");
+    await two.goto(one.url());
+    await one.getByTestId("change-rules").click();
+    await one.getByText("More stop rules").click();
+    await one.locator("#rule-budget").fill("50");
+    await one.getByRole("dialog").getByRole("button", { name: "Change stop rules" }).click();
+    await two.getByTestId("rules").getByText("50").waitFor();
     await one.getByTestId("stop").click();
     await one.getByRole("dialog").or(one.getByRole("tooltip")).getByRole("button").last().click();
     await shows(one, "stopped");

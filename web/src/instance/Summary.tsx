@@ -1,4 +1,5 @@
-import type { ReactNode } from "react";
+import { Button } from "antd";
+import { lazy, type ReactNode, Suspense, useState } from "react";
 import type { Instance, State } from "../api/types";
 import { durationText } from "../format/time";
 import { useSentence } from "../i18n/useSentence";
@@ -13,6 +14,9 @@ import { useNow } from "../parts/useNow";
 import { useAccount } from "../session/AccountProvider";
 import { DeviceList } from "./DeviceList";
 
+/** Fetched when it is opened: a form and a dialog are much for a page that is mostly read. */
+const ChangeRules = lazy(() => import("../rules/ChangeRules").then((m) => ({ default: m.ChangeRules })));
+
 /** States in which it can be entered, now or soon. */
 const COMES_UP: State[] = ["requested", "creating", "starting", "running"];
 
@@ -20,7 +24,8 @@ const COMES_UP: State[] = ["requested", "creating", "starting", "running"];
 export function Summary({ instance: i }: { instance: Instance }) {
   const { t } = useText();
   const sentence = useSentence();
-  const { may } = useAccount();
+  const { account, may } = useAccount();
+  const [changing, setChanging] = useState(false);
   return (
     <aside className="summary" aria-label={t("instance.summary")}>
       <Panel title={t("instance.cost")} testid="cost">
@@ -38,6 +43,21 @@ export function Summary({ instance: i }: { instance: Instance }) {
             <li key={rule}>{sentence(rule)}</li>
           ))}
         </ul>
+        {account && may("change-instances") && i.desired !== "released" && (
+          <Button size="small" onClick={() => setChanging(true)} data-testid="change-rules">
+            {t("instance.rules.change")}
+          </Button>
+        )}
+        {changing && account && (
+          <Suspense fallback={null}>
+            <ChangeRules
+              instance={i}
+              currency={account.currency}
+              timeZone={account.time_zone}
+              onClose={() => setChanging(false)}
+            />
+          </Suspense>
+        )}
       </Panel>
       {COMES_UP.includes(i.state) && may("use-instances") && (
         <Panel title={t("instance.connect")}>

@@ -10,11 +10,11 @@ import { Amount } from "../parts/Amount";
 import { FakeTag } from "../parts/FakeTag";
 import { Refusal } from "../parts/Refusal";
 import { useAct } from "../parts/useAct";
+import { StopRuleFields } from "../rules/StopRuleFields";
 import { useAccount } from "../session/AccountProvider";
 import { cardCounts } from "./choice";
 import { QuotePanel } from "./QuotePanel";
 import { FRESH, rentRequest } from "./rentRequest";
-import { StopRuleFields } from "./StopRuleFields";
 import { useQuote } from "./useQuote";
 
 type Props = { offer: Offer; cards: number; onClose: () => void };

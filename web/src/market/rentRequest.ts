@@ -1,17 +1,12 @@
 import type { RentRequest } from "../api/types";
+import { type RuleFields, USUAL_IDLE } from "../rules/ruleFields";
 
 /** What the rent form holds. */
-export type RentFields = {
+export type RentFields = RuleFields & {
   count: number;
   name: string;
   /** What it is a part of. */
   project: string;
-  /** Length of the idle rule, such as `2h`; ignored while `idleOn` is off. */
-  idle: string;
-  idleOn: boolean;
-  after: string;
-  at: string;
-  budget: string;
   onStart: string;
 };
 
@@ -20,7 +15,7 @@ export const FRESH: RentFields = {
   count: 1,
   name: "",
   project: "",
-  idle: "2h",
+  idle: USUAL_IDLE,
   idleOn: true,
   after: "",
   at: "",

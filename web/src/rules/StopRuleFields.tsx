@@ -1,12 +1,12 @@
 import { Form, Input, Select, Switch } from "antd";
 import { isAmount } from "../format/money";
 import { useText } from "../i18n/useText";
-import type { RentFields } from "./rentRequest";
+import type { RuleFields } from "./ruleFields";
 
 const IDLE = ["15m", "30m", "1h", "2h", "4h", "12h"];
 const AFTER = ["1h", "2h", "4h", "8h", "24h", "72h"];
 
-type Props = { form: RentFields; currency: string; onChange: (change: Partial<RentFields>) => void };
+type Props = { form: RuleFields; currency: string; onChange: (change: Partial<RuleFields>) => void };
 
 /** When the instance stops by itself. The idle rule is on and says what counts as activity. */
 export function StopRuleFields({ form, currency, onChange }: Props) {
