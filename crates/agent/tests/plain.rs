@@ -111,7 +111,7 @@ async fn a_root_without_other_users_serves_as_itself() {
     assert!(info.notices.iter().any(|n| n.contains("root here")), "{:?}", info.notices);
     let spec = node.rent(&[]).await;
     assert_eq!(
-        node.ok(&spec.instance.id, "setsid sleep 4321 >/dev/null 2>&1 & echo $SUANLI_INSTANCE").await,
+        node.ok(&spec.instance.id, "setsid sleep 4321 >/dev/null 2>&1 & echo $SUANLI_SLUG").await,
         spec.instance.slug.as_str()
     );
     node.engine.delete(&spec.instance).await.unwrap();

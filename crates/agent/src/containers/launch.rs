@@ -75,7 +75,7 @@ impl Containers {
     fn environment(&self, meta: &Meta) -> BTreeMap<String, String> {
         let mut env = meta.spec.env.clone();
         let mut own = vec![
-            ("SUANLI_INSTANCE", meta.spec.instance.slug.to_string()),
+            ("SUANLI_SLUG", meta.spec.instance.slug.to_string()),
             ("SUANLI_WORKSPACE", "/workspace".to_owned()),
         ];
         if self.cards.fake_library().is_some() {

@@ -153,7 +153,8 @@ pub fn environment(slug: &str, wished: &BTreeMap<String, String>, fake: bool) ->
     env.insert("HOME".into(), HOME.into());
     env.insert("USER".into(), USER.into());
     env.insert("LOGNAME".into(), USER.into());
-    env.insert("SUANLI_INSTANCE".into(), slug.into());
+    // The mark by which its processes are found where instances share a user.
+    env.insert("SUANLI_SLUG".into(), slug.into());
     if fake {
         env.insert("FAKE_NVML_STATE".into(), FAKE_STATE.into());
     }

@@ -170,7 +170,7 @@ impl Sandbox {
     fn processes_outside_groups(&self, meta: &Meta) -> Vec<i32> {
         match self.user_of(meta) {
             Some(uid) => process::of_user(uid),
-            None => process::with_environment(&format!("SUANLI_INSTANCE={}", meta.spec.instance.slug)),
+            None => process::with_environment(&format!("SUANLI_SLUG={}", meta.spec.instance.slug)),
         }
     }
 
