@@ -40,7 +40,10 @@ async fn incus_runs_an_instance_and_keeps_what_it_holds() {
     assert_eq!(node.engine.start(&first.instance).await.unwrap(), ready, "starting again changes nothing");
     assert!(ready.evidence.contains("195:2"), "{}", ready.evidence);
 
-    assert_eq!(node.ok(id, "id -u; pwd; echo $GREETING; cat /proc/1/comm").await, "0\n/root\nhello\nsystemd");
+    assert_eq!(
+        node.ok(id, "id -u; pwd; echo $GREETING; basename $(readlink /proc/1/exe)").await,
+        "0\n/root\nhello\nsystemd"
+    );
     assert_eq!(node.ok(id, "ls /dev | grep -c nvidia").await, "1");
     assert_ne!(node.shell(id, "echo x > /opt/suanli/guest").await.code, 0, "the helper cannot be changed from inside");
     node.ok(id, "echo kept > /workspace/file; echo installed > /usr/local/bin/tool").await;
@@ -120,6 +123,9 @@ async fn incus_restarts_from_inside_are_no_end_and_switching_off_is() {
     node.begin().await;
     let running = rent(&node, &[]).await;
     let id = &running.instance.id;
+    // Whoever asks before the system has started is not heard.
+    let up = "systemctl is-system-running --wait | grep -E 'running|degraded'";
+    eventually("its system is up", async || node.can(id, up).await).await;
     let boot = node.ok(id, "cut -d' ' -f22 /proc/1/stat").await;
     // It may end the very command that asks for it.
     node.can(id, "systemctl reboot").await;
@@ -127,6 +133,7 @@ async fn incus_restarts_from_inside_are_no_end_and_switching_off_is() {
     eventually("it is back with another first process", async || node.can(id, &later).await).await;
     assert!(node.report(Timestamp::EPOCH, Span::ZERO).await.ended.is_empty());
 
+    eventually("its system is up again", async || node.can(id, up).await).await;
     node.can(id, "systemctl poweroff").await;
     eventually("its end is noted", async || !node.report(Timestamp::EPOCH, Span::ZERO).await.ended.is_empty()).await;
     let ended = node.report(Timestamp::EPOCH, Span::ZERO).await.ended;

@@ -22,7 +22,7 @@ fn incus_is_rented_from_the_offer_to_the_bill() {
     let renter = site.renter("alpha", "100");
     let id = renter.rent("RTX 4090", &["--name", "whole machine", "--stop-idle", "off", "--env", "WORD=a secret"]);
     assert_eq!(renter.show(&id)["isolation"], "container");
-    let inside = "id -u; cat /proc/1/comm; echo $WORD; ls /dev | grep -c '^nvidia[0-9]'";
+    let inside = "id -u; basename $(readlink /proc/1/exe); echo $WORD; ls /dev | grep -c '^nvidia[0-9]'";
     assert_eq!(renter.inside(&id, inside), "0\nsystemd\na secret\n1");
     assert_eq!(renter.inside(&id, "test -s /opt/suanli/run/token && echo there"), "there");
     renter.inside(&id, "echo kept > /workspace/note; echo kept > /usr/local/bin/tool");

@@ -14,9 +14,9 @@ use crate::process::ProcessId;
 use crate::runner::{Launched, died_early};
 
 /// A container that restarts from inside is there again by then.
-const RESTART: Duration = Duration::from_secs(20);
+const RESTART: Duration = Duration::from_secs(30);
 /// One that stays at rest this long was not restarted but switched off.
-const REST: Duration = Duration::from_secs(2);
+const REST: Duration = Duration::from_secs(5);
 /// Where the helper listens inside: on a folder of the host's that shows there, so
 /// that nothing mounted at boot hides it.
 const SOCKET: &str = "/opt/suanli/run/guest.sock";
@@ -74,10 +74,8 @@ impl Containers {
 
     fn environment(&self, meta: &Meta) -> BTreeMap<String, String> {
         let mut env = meta.spec.env.clone();
-        let mut own = vec![
-            ("SUANLI_SLUG", meta.spec.instance.slug.to_string()),
-            ("SUANLI_WORKSPACE", "/workspace".to_owned()),
-        ];
+        let mut own =
+            vec![("SUANLI_SLUG", meta.spec.instance.slug.to_string()), ("SUANLI_WORKSPACE", "/workspace".to_owned())];
         if self.cards.fake_library().is_some() {
             own.push(("FAKE_NVML_STATE", format!("{}/cards.toml", plan::OPT)));
             own.push(("LD_LIBRARY_PATH", format!("{}/lib", plan::OPT)));
@@ -90,6 +88,9 @@ impl Containers {
     /// restart. The container is then there again in a moment, under the same name.
     pub async fn came_back(&self, folders: &Folders, meta: &Meta) -> Option<Launched> {
         let name = Self::name(meta);
+        // The on-start command belongs to the start that was asked for, not to a restart.
+        let mut quiet = meta.clone();
+        quiet.spec.on_start = None;
         let began = Instant::now();
         let mut rested = began;
         while began.elapsed() < RESTART {
@@ -104,13 +105,11 @@ impl Containers {
                     rested = Instant::now();
                     let fresh = self.first_process(&name).await.ok().flatten();
                     if let Some(init) = fresh.filter(|init| meta.init.as_ref() != Some(init)) {
-                        // The on-start command belongs to the start that was paid for, not to a restart.
-                        let mut quiet = meta.clone();
-                        quiet.spec.on_start = None;
-                        if let Err(error) = self.begin_helper(folders, &quiet).await {
-                            tracing::warn!(%error, unit = meta.unit(), "the helper did not come back after a restart");
+                        match self.begin_helper(folders, &quiet).await {
+                            Ok(()) => return Some(Launched { init, numbers: None }),
+                            // It may have only just begun to start.
+                            Err(error) => tracing::warn!(%error, unit = meta.unit(), "no helper yet after a restart"),
                         }
-                        return Some(Launched { init, numbers: None });
                     }
                 }
                 Err(error) if error.cause() == Cause::NotFound => return None,
