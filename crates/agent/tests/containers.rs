@@ -153,7 +153,7 @@ async fn incus_keeps_instances_apart() {
     };
     let (first, second) = (user(&one.instance.id).await, user(&other.instance.id).await);
     assert!(first.abs_diff(second) >= 65_536, "their users overlap: {first} {second}");
-    // The same instance on another member would be somebody else's data.
+    assert_eq!(node.ok(&one.instance.id, "ls /sys/class/net").await, "lo", "--network closed is kept here too");
     assert_eq!(node.shell(&one.instance.id, "ls /dev/incus").await.code, 1, "Incus itself does not show inside");
     for spec in [one, other] {
         node.engine.delete(&spec.instance).await.unwrap();

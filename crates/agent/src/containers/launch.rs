@@ -37,7 +37,7 @@ impl Containers {
         self.begin_helper(folders, meta).await?;
         let site = self.site().await?;
         let cards = self.cards.facts_of(&meta.spec.devices)?;
-        let (_, numbers) = plan::devices(&self.config, site, folders, &meta.spec, &cards)?;
+        let (_, numbers) = self.devices(site, folders, &meta.spec, &cards)?;
         Ok(Launched { init, numbers: Some(numbers) })
     }
 

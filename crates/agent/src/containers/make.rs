@@ -18,7 +18,7 @@ impl Containers {
         self.show(folders)?;
         let spec = meta.spec.clone();
         let cards = self.cards.facts_of(&spec.devices)?;
-        let (devices, _) = plan::devices(&self.config, site, folders, &spec, &cards)?;
+        let (devices, _) = self.devices(site, folders, &spec, &cards)?;
         let name = Self::name(meta);
         match self.find(meta).await? {
             None => {
@@ -63,6 +63,21 @@ impl Containers {
             meta.notices.push(format!("disk use is not limited on this host: {} MiB were promised", spec.disk_mib));
         }
         Ok(())
+    }
+
+    /// Devices of a container, and the numbers of its cards' nodes.
+    pub(super) fn devices(
+        &self,
+        site: &super::Site,
+        folders: &Folders,
+        spec: &engine::InstanceSpec,
+        cards: &[domain::device::DeviceFacts],
+    ) -> Result<(::incus::Devices, std::collections::BTreeSet<String>)> {
+        let (mut devices, numbers) = plan::devices(&self.config, site, folders, spec, cards)?;
+        if !self.connected {
+            devices.remove("eth0");
+        }
+        Ok((devices, numbers))
     }
 
     /// What shows inside at [`plan::OPT`]: the helper, and the fake cards' library.

@@ -22,7 +22,7 @@ use tokio::sync::OnceCell;
 
 use crate::cards::Cards;
 use crate::cgroup::{Others, Usage};
-use crate::config::IncusConfig;
+use crate::config::{IncusConfig, NetworkConfig, NetworkMode};
 use crate::meta::Meta;
 
 /// Free space of the pool below which nothing new is begun, MiB.
@@ -46,6 +46,8 @@ struct Site {
 pub struct Containers {
     incus: Incus,
     config: IncusConfig,
+    /// Whether instances get an interface at all.
+    connected: bool,
     state_dir: PathBuf,
     cards: Arc<Cards>,
     boot_id: String,
@@ -54,16 +56,34 @@ pub struct Containers {
 
 impl Containers {
     /// The containers of an Incus, which is asked when it is first needed.
-    pub fn open(config: &IncusConfig, state_dir: &Path, cards: Arc<Cards>, boot_id: &str) -> Self {
+    ///
+    /// # Errors
+    /// `invalid-request` for networks that are to be blocked: that would be promised
+    /// and not kept.
+    pub fn open(
+        config: &IncusConfig,
+        network: &NetworkConfig,
+        state_dir: &Path,
+        cards: Arc<Cards>,
+        boot_id: &str,
+    ) -> Result<Self> {
+        if !network.blocked.is_empty() {
+            return Err(Error::new(
+                Cause::InvalidRequest,
+                "the agent cannot block networks for instances on Incus yet",
+            )
+            .hint("leave out --block and give the bridge an ACL (`incus network acl`), or use --network closed"));
+        }
         let incus = Incus::new(Endpoint::Unix(config.socket.clone()), &config.project);
-        Self {
+        Ok(Self {
             incus,
+            connected: network.mode != NetworkMode::Closed,
             config: config.clone(),
             state_dir: state_dir.to_owned(),
             cards,
             boot_id: boot_id.to_owned(),
             site: OnceCell::new(),
-        }
+        })
     }
 
     /// What the Incus is; the first time its project is made.

@@ -83,7 +83,7 @@ impl Node {
                 Runner::Sandbox(Box::new(Sandbox::open(config.clone(), cards.clone(), boot_id).await?))
             }
             EngineConfig::Incus(incus) => {
-                Runner::Incus(Box::new(Containers::open(incus, state, cards.clone(), boot_id)))
+                Runner::Incus(Box::new(Containers::open(incus, &config.network, state, cards.clone(), boot_id)?))
             }
         };
         let node = Self(Arc::new(Inner { config, runner, cards, evidence, instances: Mutex::default(), tombs }));
